@@ -64,6 +64,7 @@ type Counter struct {
 	proved   int   // the tests of prove, those that were skipped among them
 	later    [kindsDeferred]deferred
 	emptyAt  int  // the line that said that there are no scenarios
+	files    int  // of tests: those that failed, where their tests are not counted yet
 	idle     bool // a build tool had no tests to run
 	built    bool // a build tool did something other than tests
 	denied   denial

@@ -13,7 +13,7 @@ func sumKinds() []sum {
 		// Rust: cargo, one a crate, or a list of them; nextest
 		{re: `^test result: \w+\. \d+ passed; \d+ failed; \d+ ignored`, read: words},
 		{re: `^\d+ tests?, \d+ benchmarks?$`, read: none},
-		{re: `^ *Summary \[.*\] +\d+ tests? run: (.*)`, read: func(c *Counter, _ *sum, m [][]byte) { c.words(m[1]) }},
+		{re: `^ *Summary \[.*\] +\d+ tests? run: (.*)`, read: func(c *Counter, _ *sum, m [][]byte) { c.whole(tally(m[1])) }},
 
 		// Python, and what prints like its runners: pytest, with and without its frame; luaunit; stestr; unittest, trial and shunit2, whose
 		// failures come in a line of their own; doctest; behave; robot, a line a suite; avocado
@@ -32,11 +32,15 @@ func sumKinds() []sum {
 		{re: `^\d+ tests?, (?P<p>\d+) passed, (?P<f>\d+) failed(?:, (?P<s>\d+) skipped)?$`, read: later(ofLast)},
 		{re: `^RESULTS +: PASS (?P<p1>\d+) \| ERROR (?P<f1>\d+) \| FAIL (?P<f2>\d+) \| SKIP (?P<s>\d+) \| WARN (?P<p2>\d+) \| INTERRUPT (?P<f3>\d+)`},
 
-		// JavaScript: jest; vitest; deno; bun; mocha; tap-spec; ava, which says how many passed where none failed, and then what else there was
-		{re: `^Tests: +(?:\d+ \w+, )*\d+ total$`, read: words},
+		// JavaScript: jest and vitest, which do not count the tests of a file that did not load; deno; bun; mocha; tap-spec; ava, which says how
+		// many passed where none failed, and then what else there was; karma
+		{re: `^Test Suites: (\d+) failed, `, read: unloaded},
+		{re: `^Tests: +(?:\d+ \w+, )*\d+ total$`, read: ofFiles},
 		{re: `^No tests? (?:files )?found, exiting with code 0$`, read: none},
-		{re: `^ +Tests  no tests$`, read: none},
-		{re: `^ +Tests  ((?:\d+ \w+ ?\|? ?)+)\(\d+\)`, read: func(c *Counter, _ *sum, m [][]byte) { c.words(m[1]) }},
+		{re: `^No tests found related to files changed since `, read: none},
+		{re: `^ Test Files  (\d+) failed `, read: unloaded},
+		{re: `^ +Tests  no tests$`, read: ofFiles},
+		{re: `^ +Tests  ((?:\d+ \w+ ?\|? ?)+)\(\d+\)`, read: ofFiles},
 		{re: `^(?:ok|FAILED) \| \d+ passed.*?\| \d+ failed(?: \| \d+ ignored)?`, read: words},
 		{re: `^ +(?P<p>\d+) pass(?:ing \(\w+\))?$`, read: part},
 		{re: `^ +(?P<f>\d+) fail(?:ing)?$`, read: part},
@@ -50,6 +54,7 @@ func sumKinds() []sum {
 				c.total(s.tests(m))
 			}
 		}},
+		{re: `^TOTAL: (?:(?P<f>\d+) FAILED, )?(?P<p>\d+) SUCCESS$`},
 		// node, and tape
 		{re: `^(?:#|ℹ) tests +\d+$`, read: func(c *Counter, _ *sum, _ [][]byte) {
 			c.found |= nodeSummary
@@ -96,7 +101,7 @@ func sumKinds() []sum {
 
 		// Java and its kin: Surefire, one a class, with its time, and one of all; TestNG; JUnit 4, and its platform
 		{re: `^(?:\[\w+\] )?Tests run: (?P<n>\d+), Failures: (?P<f1>\d+), Errors: (?P<f2>\d+), Skipped: (?P<s>\d+)(?:, Flakes: \d+)?$`},
-		{re: `^\[INFO\] No tests to run\.$`, read: func(c *Counter, _ *sum, _ [][]byte) { c.idle = true }},
+		{re: `^\[INFO\] (?:No tests to run|Tests are skipped)\.$`, read: func(c *Counter, _ *sum, _ [][]byte) { c.idle = true }},
 		{re: `^\[INFO\] --- (?:maven-)?(?:jar|war|ear|ejb|install|deploy)(?:-plugin)?:`, read: func(c *Counter, _ *sum, _ [][]byte) { c.built = true }},
 		{re: `^ *Total tests run: (?P<n>\d+)(?:, Passes: \d+)?, Failures: (?P<f>\d+), Skips: (?P<s>\d+)$`},
 		{re: `^OK \((?P<p>\d+) tests?\)$`},
@@ -105,6 +110,7 @@ func sumKinds() []sum {
 		{re: `^\[ +(?P<f>\d+) tests failed +\]$`, read: side},
 		{re: `^\[ +(?P<s>\d+) tests (?:skipped|aborted) +\]$`, read: part},
 		{re: `^> Task :(?:\S*:)?([^\s:]+)(?: ([A-Z-]+))?$`, read: gradle},
+		{re: `^:(?:\S*:)?([^\s:]+) (SKIPPED)$`, read: gradle}, // a dry run
 		{re: `^(?P<n>\d+) tests? completed(?:, (?P<f>\d+) failed)?(?:, (?P<s>\d+) skipped)?$`},
 		// Scala and Clojure: sbt repeats what ScalaTest says
 		{re: `^\[info\] No tests (?:were executed\.|to run for \S.*)$`, read: none},
@@ -208,6 +214,10 @@ func sumKinds() []sum {
 		{re: `^(?P<p>\d+) passed; (?P<s>\d+) skipped; (?P<f>\d+) failed\.$`},
 		{re: `^(?P<p>\d+) success(?:es)? / (?P<f1>\d+) failures? / (?P<f2>\d+) errors? / (?P<s>\d+) pending : `},
 		{re: `^\[ FAIL (?P<f>\d+) \| WARN \d+ \| SKIP (?P<s>\d+) \| PASS (?P<p>\d+) \]$`, read: later(ofLast)},
+
+		// Bazel, whose tests are programs
+		{re: `^Executed \d+ out of (\d+) tests?: .*`, read: bazel},
+		{re: `^(?:ERROR: )?No test targets were found, yet testing was requested$`, read: none},
 
 		// what is tested in languages of its own: terraform, conftest, forge; cram
 		{re: `^(?:Success|Failure)! (?P<p>\d+) passed, (?P<f>\d+) failed(?:, (?P<s>\d+) skipped)?\.$`},

@@ -256,7 +256,20 @@ func side(c *Counter, s *sum, m [][]byte) {
 }
 
 // words reads "3 passed, 1 failed" in any order and with any separator.
-func words(c *Counter, _ *sum, m [][]byte) { c.words(m[0]) }
+func words(c *Counter, _ *sum, m [][]byte) { c.whole(tally(m[0])) }
+
+// unloaded is the line that says how many files of tests failed, above the one of their tests.
+func unloaded(c *Counter, _ *sum, m [][]byte) { c.files = amount(m[1]) }
+
+// ofFiles reads words, where a file that failed has a test that did, or counts as one: it did not load.
+func ofFiles(c *Counter, _ *sum, m [][]byte) {
+	t := tally(m[0])
+	if t.Failed == 0 {
+		t.Failed = c.files
+	}
+	c.files = 0
+	c.whole(t)
+}
 
 // none is a line that says that no test ran.
 func none(c *Counter, _ *sum, _ [][]byte) { c.whole(Tests{}) }
@@ -296,8 +309,8 @@ var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // counted finds "3 passed".
 var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\d+) ([a-z]+)`) })
 
-func (c *Counter) words(l []byte) {
-	var t Tests
+// tally adds up the counts of a line by their words.
+func tally(l []byte) (t Tests) {
 	for _, m := range counted().FindAllSubmatch(l, -1) {
 		n := amount(m[1])
 		switch string(m[2]) {
@@ -309,7 +322,7 @@ func (c *Counter) words(l []byte) {
 			t.Skipped += n
 		}
 	}
-	c.whole(t)
+	return t
 }
 
 // of counts a line that says how many tests there were, and how many of them ended in which other way than passed.
@@ -419,9 +432,9 @@ func proved(c *Counter, _ *sum, m [][]byte) {
 func gradle(c *Counter, _ *sum, m [][]byte) {
 	name, became := string(m[1]), string(m[2])
 	switch {
-	case name == "assemble" || name == "build":
+	case (name == "assemble" || name == "build") && became != "SKIPPED":
 		c.built = true // the tests are what it does on its way
-	case (became == "" || became == "UP-TO-DATE" || became == "FROM-CACHE") && otherChecks().MatchString(name):
+	case (became == "" || became == "UP-TO-DATE" || became == "FROM-CACHE") && otherChecks().MatchString(name) && !plumbing().MatchString(name):
 		c.built = true
 	case !strings.HasSuffix(strings.ToLower(name), "test") && name != "allTests":
 	case notTests().MatchString(name):
@@ -437,10 +450,34 @@ var otherChecks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)lint|detekt|pmd|spotbugs|spotless|style|verif|.check|check.`)
 })
 
+// plumbing matches those of them that plugins put before the tests of every project: Android's and Kotlin's.
+var plumbing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^check(?:Kotlin[A-Z].*|.*(?:AarMetadata|DuplicateClasses|Classpath|Libraries|Manifest|Obfuscation))$`)
+})
+
 // notTests matches tasks whose name ends in Test, and that run none.
 var notTests = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:assemble|bundle|clean|compile|generate|lint|merge|package|pre|prepare|process)[A-Z]`)
 })
+
+// bazelCounts finds "2 tests pass" and "1 was skipped".
+var bazelCounts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(\d+) (?:tests? (pass)|(?:was|were) skipped)`)
+})
+
+// bazel counts programs that are tests: what neither passed nor was skipped has failed, or was not built.
+func bazel(c *Counter, _ *sum, m [][]byte) {
+	var t Tests
+	for _, x := range bazelCounts().FindAllSubmatch(m[0], -1) {
+		if len(x[2]) > 0 {
+			t.Passed += number(x[1])
+		} else {
+			t.Skipped += amount(x[1])
+		}
+	}
+	t.Failed = max(group(m)-t.Total(), 0)
+	c.whole(t)
+}
 
 // swift counts the sum of swift-testing, in which tests that were skipped are, too.
 func swift(c *Counter, s *sum, m [][]byte) {

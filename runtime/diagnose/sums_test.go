@@ -37,8 +37,21 @@ func runners() []runner {
 			"vitest", []string{" Test Files  no tests\n      Tests  no tests\n", "No test files found, exiting with code 0\n"},
 			" Test Files  1 passed (1)\n      Tests  3 passed (3)\n", "      Tests  1 failed | 2 passed (3)\n", []string{"Tests no tests\n", "vitest exiting with code 0\n"},
 		}, {
-			"jest", []string{"No tests found, exiting with code 0\n", "Tests:       2 skipped, 2 total\n"},
+			"jest", []string{"No tests found, exiting with code 0\n", "Tests:       2 skipped, 2 total\n", "No tests found related to files changed since last commit.\n"},
 			"Tests:       3 passed, 3 total\n", "Tests:       1 failed, 2 passed, 3 total\n", []string{"No tests found in the archive\n"},
+		}, {
+			"jest, a file that does not load", nil, "Test Suites: 1 passed, 1 total\nTests:       3 passed, 3 total\n",
+			"FAIL ./b.test.js\n  ● Test suite failed to run\n\nTest Suites: 1 failed, 1 passed, 2 total\nTests:       3 passed, 3 total\n", []string{"Test Suites: 1 failed, 1 passed, 2 total\n"},
+		}, {
+			"vitest, a file that does not load", nil, " Test Files  1 passed (1)\n      Tests  3 passed (3)\n", " Test Files  1 failed | 1 passed (2)\n      Tests  3 passed (3)\n", nil,
+		}, {
+			"vitest, files that do not load", nil, "", " Test Files  1 failed (1)\n      Tests  no tests\n", nil,
+		}, {
+			"karma", []string{"Chrome Headless 120.0.0.0 (Linux 0.0.0): Executed 0 of 0 SUCCESS (0.002 secs / 0 secs)\nTOTAL: 0 SUCCESS\n"},
+			"TOTAL: 3 SUCCESS\n", "TOTAL: 1 FAILED, 2 SUCCESS\n", []string{"TOTAL: 3\n"},
+		}, {
+			"bazel", []string{"ERROR: No test targets were found, yet testing was requested\n", "Executed 0 out of 2 tests: 2 were skipped.\n"},
+			"Executed 1 out of 3 tests: 3 tests pass.\n", "Executed 3 out of 4 tests: 2 tests pass, 1 fails locally and 1 was skipped.\n", []string{"Executed 3 out of 4 plans: 1 fails\n"},
 		}, {
 			"dotnet", []string{
 				"No test is available in /x/a.dll. Make sure that test discoverer & executors are registered and platform & framework version settings are appropriate and try again.\n",
@@ -60,15 +73,19 @@ func runners() []runner {
 		}, {
 			"eunit", []string{"  There were no tests to run.\n"}, "  All 3 tests passed.\n", "3 tests, 0 failures, 1 cancelled\n", nil,
 		}, {
-			"surefire", []string{"[INFO] No tests to run.\n[INFO] BUILD SUCCESS\n", "[WARNING] Tests run: 3, Failures: 0, Errors: 0, Skipped: 3, Flakes: 0\n"},
+			"surefire", []string{"[INFO] No tests to run.\n[INFO] BUILD SUCCESS\n", "[INFO] --- surefire:3.2.5:test (default-test) @ app ---\n[INFO] Tests are skipped.\n", "[WARNING] Tests run: 3, Failures: 0, Errors: 0, Skipped: 3, Flakes: 0\n"},
 			"[WARNING] Tests run: 3, Failures: 0, Errors: 0, Skipped: 0, Flakes: 1\n", "[ERROR] Tests run: 3, Failures: 1, Errors: 0, Skipped: 0, Flakes: 1\n",
 			[]string{"[INFO] No tests to run.\n[INFO] --- jar:3.4.1:jar (default-jar) @ x ---\n", "No tests to run.\n", "[INFO] No tests to run.\n[INFO] --- maven-install-plugin:3.1.1:install (default-install) @ x ---\n"},
 		}, {
-			"gradle", []string{"> Task :compileTestJava NO-SOURCE\n> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s\n", "> Task :a:test SKIPPED\n> Task :b:test NO-SOURCE\n> Task :check UP-TO-DATE\n", "> Task :checkstyleMain NO-SOURCE\n> Task :test NO-SOURCE\n"},
+			"gradle", []string{
+				"> Task :compileTestJava NO-SOURCE\n> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s\n", "> Task :a:test SKIPPED\n> Task :b:test NO-SOURCE\n> Task :check UP-TO-DATE\n", "> Task :checkstyleMain NO-SOURCE\n> Task :test NO-SOURCE\n",
+				"> Task :app:checkDebugAarMetadata\n> Task :app:testDebugUnitTest NO-SOURCE\n", "> Task :checkKotlinGradlePluginConfigurationErrors\n> Task :test NO-SOURCE\n", ":compileJava SKIPPED\n:test SKIPPED\n:build SKIPPED\n",
+			},
 			"", "3 tests completed, 1 failed\n\n> Task :test FAILED\n",
 			[]string{
 				"> Task :a:test NO-SOURCE\n> Task :b:test\n", "> Task :a:test NO-SOURCE\n> Task :b:test UP-TO-DATE\n", "> Task :compileTestJava NO-SOURCE\n", "> Task :assemble\n> Task :test NO-SOURCE\n> Task :build\n",
 				"> Task :assembleAndroidTest NO-SOURCE\n", "> Task :checkstyleMain\n> Task :test NO-SOURCE\n> Task :check\n", "> Task :a:ktlintCheck UP-TO-DATE\n> Task :a:test NO-SOURCE\n", "> Task :a:testDebugUnitTest FROM-CACHE\n> Task :test NO-SOURCE\n",
+				"> Task :checkFormat\n> Task :test NO-SOURCE\n",
 			},
 		}, {
 			"TestNG", []string{rule + "Total tests run: 0, Passes: 0, Failures: 0, Skips: 0\n" + rule, "    Total tests run: 2, Failures: 0, Skips: 2\n"},
