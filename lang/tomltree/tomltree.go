@@ -100,6 +100,9 @@ func (v *Value) child(key string, start, end int) *Value {
 // of one table.
 const maxSteps = 250_000_000
 
+// maxNames bounds the names of one key: "a.b.c" has three.
+const maxNames = 1000
+
 // Parse reads src into a tree. The decoder of go-toml is the judge of what
 // is TOML; the tree is built from the parser's own expressions, which carry
 // positions, and goes as far as they do. The tree is never nil. What is embedded in the program
@@ -162,9 +165,27 @@ type treeBuilder struct {
 // that each search begins where the one before it ended.
 func (b *treeBuilder) look(since int) { b.steps += b.names - since }
 
+// long reports whether a key has more names than any matrix needs, each of which would be a table in the one before it, here and in
+// the decoder; the file ends there.
+func (b *treeBuilder) long(n *unstable.Node) bool {
+	names := 0
+	for it := n.Key(); it.Next(); names++ {
+		b.start, b.end = int(it.Node().Raw.Offset), int(it.Node().Raw.Offset+it.Node().Raw.Length)
+	}
+	if names <= maxNames {
+		return false
+	}
+	b.names += names
+	b.steps = maxSteps + 1
+	return true
+}
+
 func (b *treeBuilder) expression(n *unstable.Node) {
 	switch n.Kind {
 	case unstable.Table:
+		if b.long(n) {
+			return
+		}
 		b.look(0)
 		b.table = b.root
 		for it := n.Key(); it.Next(); {
@@ -175,6 +196,9 @@ func (b *treeBuilder) expression(n *unstable.Node) {
 			b.table = b.table.child(key, start, end)
 		}
 	case unstable.ArrayTable:
+		if b.long(n) {
+			return
+		}
 		b.look(0)
 		b.table, b.since = b.root, 0
 		for it := n.Key(); it.Next(); {
@@ -202,6 +226,9 @@ func (b *treeBuilder) key(n *unstable.Node) (key string, start, end int) {
 
 // keyValue adds a key and its value to t, which was made when there were since names.
 func (b *treeBuilder) keyValue(t *Value, since int, n *unstable.Node) {
+	if b.long(n) {
+		return
+	}
 	b.look(since)
 	for it := n.Key(); it.Next(); {
 		key, start, end := b.key(it.Node())
