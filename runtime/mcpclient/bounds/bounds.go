@@ -456,6 +456,9 @@ func (g *places) follow(p *place, ref string) error {
 		steps = strings.Split(u.Fragment[1:], "/")
 	}
 	for _, base := range g.bases {
+		if !mayMean(u, base.texts["$id"]) {
+			continue
+		}
 		if g.edges++; g.edges > maxEdges {
 			return errors.New("too intricate: it has too many references")
 		}
@@ -478,6 +481,21 @@ func (g *places) follow(p *place, ref string) error {
 		}
 	}
 	return nil
+}
+
+// mayMean reports whether a reference can be to the schema whose base is id, or into it. Whatever the two are relative to, the last part of a
+// path stays as it is written, unless it is one of dots.
+func mayMean(ref *url.URL, id string) bool {
+	if ref.Path == "" && ref.Host == "" || ref.Opaque != "" {
+		return true
+	}
+	base, err := url.Parse(id)
+	if err != nil || base.Opaque != "" {
+		return true
+	}
+	last := func(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+	a, b := last(ref.Path), last(base.Path)
+	return a == b || strings.Trim(a, ".") == "" || id != "" && strings.Trim(b, ".") == ""
 }
 
 // search looks for ways out of p that lead back to it. level is how many led to it, which keeps the search itself from what it looks for.

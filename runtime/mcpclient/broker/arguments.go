@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +24,7 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	if err != nil {
 		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is not a JSON Schema: %v", t.Name, err)
 	}
+	shape := shapeOf(schema)
 	args := make(map[string]any)
 	if c.Arguments != "" {
 		d := json.NewDecoder(strings.NewReader(c.Arguments))
@@ -31,7 +34,7 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 		}
 		for name, v := range args {
 			if text, ok := v.(string); ok {
-				args[name] = typed(text, property(schema, name))
+				args[name] = shape.typed(text, shape.properties[name])
 			}
 		}
 	}
@@ -41,14 +44,14 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 			break // the template has taken them in
 		}
 		if name == "" {
-			if name = sole(schema); name == "" {
-				return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s wants named values: %s", t.Name, wants(schema))
+			if name = shape.sole(); name == "" {
+				return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s wants named values: %s", t.Name, shape.wants())
 			}
 		}
 		if _, twice := args[name]; twice {
 			return nil, mcpclient.Errorf(mcpclient.BadArguments, "the value %q of %s is given twice", name, t.Name)
 		}
-		args[name] = typed(v.Text, property(schema, name))
+		args[name] = shape.typed(v.Text, shape.properties[name])
 	}
 	if bounds.Nested(args) {
 		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are nested more than %d deep", c.Target, bounds.MaxNesting)
@@ -68,7 +71,7 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 		return args, nil
 	}
 	if err := resolved.Validate(plainNumbers(args)); err != nil {
-		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s does not take that: %s; it wants: %s", t.Name, reason(err), wants(schema))
+		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s does not take that: %s; it wants: %s", t.Name, reason(err), shape.wants())
 	}
 	return args, nil
 }
@@ -113,20 +116,79 @@ func schemaOf(t *mcp.Tool) (s *jsonschema.Schema, readable bool, err error) {
 	return s, false, nil
 }
 
-func property(s *jsonschema.Schema, name string) *jsonschema.Schema {
-	if p := s.Properties[name]; p != nil {
-		return p
+// A shape is what a schema says of the arguments: their names, and by root the schemas that it refers to.
+type shape struct {
+	root       *jsonschema.Schema
+	properties map[string]*jsonschema.Schema
+	required   map[string]bool
+}
+
+func shapeOf(root *jsonschema.Schema) *shape {
+	sh := &shape{root: root, properties: make(map[string]*jsonschema.Schema), required: make(map[string]bool)}
+	for _, s := range sh.applied(root) {
+		for name, p := range s.Properties {
+			if sh.properties[name] == nil {
+				sh.properties[name] = p
+			}
+		}
+		for _, name := range s.Required {
+			sh.required[name] = true
+		}
 	}
-	return new(jsonschema.Schema)
+	return sh
+}
+
+// maxApplied is how many schemas are looked at for one value.
+const maxApplied = 64
+
+// applied returns s and the schemas that hold wherever s does: those of allOf, and those that a reference to $defs names. None of them is nil.
+func (sh *shape) applied(s *jsonschema.Schema) []*jsonschema.Schema {
+	var list []*jsonschema.Schema
+	add := func(s *jsonschema.Schema) {
+		if s != nil && len(list) < maxApplied && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	add(s)
+	for i := 0; i < len(list); i++ {
+		for _, s := range list[i].AllOf {
+			add(s)
+		}
+		add(sh.named(list[i].Ref))
+	}
+	return list
+}
+
+// named returns the schema that a reference to a definition of the root names; nil for another reference.
+func (sh *shape) named(ref string) *jsonschema.Schema {
+	fragment, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil
+	}
+	fragment, err := url.PathUnescape(fragment)
+	if err != nil {
+		return nil
+	}
+	in, name, _ := strings.Cut(fragment, "/")
+	name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	switch in {
+	case "$defs":
+		return sh.root.Defs[name]
+	case "definitions":
+		return sh.root.Definitions[name]
+	}
+	return nil
 }
 
 // sole returns the only required property of a tool, or its only one; empty if there is none.
-func sole(s *jsonschema.Schema) string {
+func (sh *shape) sole() string {
 	switch {
-	case len(s.Required) == 1:
-		return s.Required[0]
-	case len(s.Required) == 0 && len(s.Properties) == 1:
-		for name := range s.Properties {
+	case len(sh.required) == 1:
+		for name := range sh.required {
+			return name
+		}
+	case len(sh.required) == 0 && len(sh.properties) == 1:
+		for name := range sh.properties {
 			return name
 		}
 	}
@@ -136,26 +198,30 @@ func sole(s *jsonschema.Schema) string {
 // kinds are the types of JSON Schema.
 var kinds = []string{"null", "boolean", "object", "array", "number", "integer", "string"}
 
-// typed makes of a text what its property wants: "3" a number where a number is wanted. A text
-// that cannot become it stays one, and the schema says so.
-func typed(text string, s *jsonschema.Schema) any {
-	var types []string // each once, however often the schema names it
-	add := func(names ...string) {
-		for _, name := range names {
+// types returns the types of the values of s, each once.
+func (sh *shape) types(s *jsonschema.Schema) (types []string) {
+	add := func(s *jsonschema.Schema) {
+		for _, name := range append([]string{s.Type}, s.Types...) {
 			if slices.Contains(kinds, name) && !slices.Contains(types, name) {
 				types = append(types, name)
 			}
 		}
 	}
-	if add(s.Type); s.Type == "" {
-		add(s.Types...)
+	for _, s := range sh.applied(s) {
+		add(s)
+		for _, alternative := range slices.Concat(s.AnyOf, s.OneOf) {
+			for _, s := range sh.applied(alternative) {
+				add(s)
+			}
+		}
 	}
-	for _, alternative := range s.AnyOf {
-		add(alternative.Type)
-	}
-	for _, alternative := range s.OneOf {
-		add(alternative.Type)
-	}
+	return types
+}
+
+// typed makes of a text what its property wants: "3" a number where a number is wanted. A text that cannot become it stays one, and the
+// schema says so.
+func (sh *shape) typed(text string, s *jsonschema.Schema) any {
+	types := sh.types(s)
 	if len(types) == 0 || slices.Contains(types, "string") {
 		return text
 	}
@@ -179,7 +245,7 @@ func typed(text string, s *jsonschema.Schema) any {
 				}
 			}
 			if t == "array" && !strings.HasPrefix(text, "[") {
-				return []any{typed(text, itemsOf(s))} // one value is a list of one
+				return []any{sh.typed(text, sh.items(s))} // one value is a list of one
 			}
 		case "null":
 			if text == "null" {
@@ -190,11 +256,14 @@ func typed(text string, s *jsonschema.Schema) any {
 	return text
 }
 
-func itemsOf(s *jsonschema.Schema) *jsonschema.Schema {
-	if s.Items != nil {
-		return s.Items
+// items returns the schema of the values of a list; nil if it has none.
+func (sh *shape) items(s *jsonschema.Schema) *jsonschema.Schema {
+	for _, s := range sh.applied(s) {
+		if s.Items != nil {
+			return s.Items
+		}
 	}
-	return new(jsonschema.Schema)
+	return nil
 }
 
 // plainNumbers replaces the numbers that keep their text by those that the validator knows.
@@ -223,23 +292,16 @@ func plainNumbers(v any) any {
 }
 
 // wants lists the properties of a tool, the required ones first.
-func wants(s *jsonschema.Schema) string {
-	var names []string
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	required := make(map[string]bool, len(s.Required))
-	for _, name := range s.Required {
-		required[name] = true
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if r := required[a]; r != required[b] {
-			if r {
-				return -1
-			}
-			return 1
+func (sh *shape) wants() string {
+	names := slices.Sorted(maps.Keys(sh.properties))
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch {
+		case sh.required[a] == sh.required[b]:
+			return 0
+		case sh.required[a]:
+			return -1
 		}
-		return strings.Compare(a, b)
+		return 1
 	})
 	more := ""
 	if n := len(names) - maxWanted; n > 0 {
@@ -248,9 +310,9 @@ func wants(s *jsonschema.Schema) string {
 	}
 	for i, name := range names {
 		text := name
-		if t := s.Properties[name].Type; t != "" {
-			text += " (" + t
-			if required[name] {
+		if types := sh.types(sh.properties[name]); len(types) > 0 {
+			text += " (" + strings.Join(types, " or ")
+			if sh.required[name] {
 				text += ", required"
 			}
 			text += ")"

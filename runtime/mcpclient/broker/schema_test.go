@@ -124,6 +124,46 @@ func TestSchemaOfAnotherDraft(t *testing.T) {
 	}
 }
 
+// TestSchemaByReference: a value has the type that its schema has in other places: behind references, as models of programs are described,
+// and in allOf.
+func TestSchemaByReference(t *testing.T) {
+	for _, tt := range []struct{ schema, value, want string }{
+		{`{"$ref":"#/$defs/A","$defs":{"A":{"properties":{"n":{"type":"integer"}}}}}`, "3", "3"},
+		{`{"type":"object","$ref":"#/definitions/A","definitions":{"A":{"properties":{"n":{"type":"integer"}}}}}`, "3", "3"},
+		{`{"properties":{"n":{"$ref":"#/definitions/N"}},"definitions":{"N":{"type":"integer"}}}`, "3", "3"},
+		{`{"properties":{"n":{"$ref":"#/$defs/a~1b%20c"}},"$defs":{"a/b c":{"type":"boolean"}}}`, "true", "true"},
+		{`{"properties":{"n":{"$ref":"#/$defs/P"}},"$defs":{"P":{"properties":{"x":{"type":"integer"}},"type":"object"}}}`, `{"x":1}`, `{"x":1}`},
+		{`{"allOf":[{"properties":{"n":{"type":"integer"}}}]}`, "3", "3"},
+		{`{"properties":{"n":{"allOf":[{"$ref":"#/$defs/N"}]}},"$defs":{"N":{"type":"integer"}}}`, "3", "3"},
+		{`{"properties":{"n":{"anyOf":[{"$ref":"#/$defs/N"},{"type":"null"}]}},"$defs":{"N":{"type":"integer"}}}`, "3", "3"},
+		{`{"properties":{"n":{"anyOf":[{"$ref":"#/$defs/N"},{"type":"string"}]}},"$defs":{"N":{"type":"integer"}}}`, "3", `"3"`},
+		{`{"properties":{"n":{"$ref":"#/$defs/L"}},"$defs":{"L":{"type":"array","items":{"$ref":"#/$defs/N"}},"N":{"type":"integer"}}}`, "3", "[3]"},
+		{`{"$ref":"other.json"}`, "3", `"3"`},
+		{`{"$id":"https://example.com/y","$ref":"z.json"}`, "3", `"3"`},
+		{`{"properties":{"n":{"$ref":"common.json#/definitions/n"}},"definitions":{"n":{"type":"integer"}}}`, "3", `"3"`},
+	} {
+		for _, c := range []Call{{Target: "s:t", Values: values("", tt.value)}, {Target: "s:t", Values: values("n", tt.value)}} {
+			if c.Values[0].Name == "" && strings.Contains(tt.schema, ".json\"}") {
+				continue // no name is known
+			}
+			args, err := arguments(c, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(tt.schema)})
+			got, _ := json.Marshal(args["n"])
+			if err != nil || string(got) != tt.want {
+				t.Errorf("%s: %s, %v", tt.schema, got, err)
+			}
+		}
+	}
+	_, err := arguments(Call{Target: "s:t", Values: values("n", "x")}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"$ref":"#/$defs/A","$defs":{"A":{"properties":{"n":{"type":["integer","null"]},"m":{}},"required":["n"]}}}`)})
+	if err == nil || !strings.HasSuffix(err.Error(), "it wants: n (integer or null, required), m") {
+		t.Error(err)
+	}
+	for _, schema := range []string{`{"$ref":"#"}`, `{"$id":"https://example.com/y","$ref":"y"}`, `{"$id":"https://example.com/a/y","$ref":"../a/./y"}`, `{"$id":"https://example.com/","$ref":"."}`, `{"$ref":"."}`, `{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`} {
+		if _, err := arguments(Call{Target: "s:t", Arguments: `{}`}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(schema)}); err == nil {
+			t.Errorf("%s does not lead to itself", schema)
+		}
+	}
+}
+
 // TestSchemaOfMuch: what a schema makes the validator do for arguments is bounded, in time and memory, and so is what it takes to read one.
 func TestSchemaOfMuch(t *testing.T) {
 	many := func(n int, f func(i int) string) string {
