@@ -263,11 +263,12 @@ func backslash(s []byte, c byte) int {
 	return 0
 }
 
-// number5c returns the length of the escape of a backslash by its number at the begin of s, unless the secret itself goes on like that.
+// number5c returns the length of the escape of a backslash by its number at the begin of s, unless the secret itself goes on like that after
+// its backslashes.
 func number5c(s, secret []byte) int {
-	k := span(s, &slash, maxSlashes)
+	k, own := span(s, &slash, maxSlashes), span(secret, &slash, maxSlashes)
 	for _, q := range [...]string{"u005c", "u005C", "x5c", "x5C", "134"} {
-		if k > 0 && hasPrefix(s[k:], q) && !hasPrefix(secret[1:], q) {
+		if k > 0 && hasPrefix(s[k:], q) && !hasPrefix(secret[own:], q) {
 			return k + len(q)
 		}
 	}

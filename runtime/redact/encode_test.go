@@ -232,3 +232,16 @@ func TestBetweenEvents(t *testing.T) {
 		}
 	}
 }
+
+// TestBackslashesBeforeDigits: backslashes before what looks like the number of one are those of the secret.
+func TestBackslashesBeforeDigits(t *testing.T) {
+	for _, secret := range []string{`k0cZ//n\\134%9Z~q`, `k0cZ\134%9Z~q`, `correct\\x5chorse`, `correct\\u005chorse`, `correct\\\134horse`} {
+		r := New(Options{Environ: []string{"X_TOKEN=" + secret}, Key: []byte("k")})
+		mark := r.Text(secret)
+		for name, text := range map[string]string{"itself": secret, "Go": strconv.Quote(secret), "JSON": jsonText(true)(secret), "JSON in JSON": jsonText(true)(jsonText(true)(secret))} {
+			if got := r.Text("begin " + text + " end"); !strings.Contains(got, mark) {
+				t.Errorf("%q, %s: %q is %q", secret, name, text, got)
+			}
+		}
+	}
+}
