@@ -21,10 +21,11 @@ const (
 	rspecBlock
 	rspecLoadBlock
 	minitestBlock
+	uvuBlock
 )
 
 type blockPatterns struct {
-	pytest, summary, section, unittest, cargo, vitest, mocha, rspec, minitest, mini, rubyAt, location, isolated, panicked, quoted, syntax, frame, diff *regexp.Regexp
+	pytest, summary, section, unittest, cargo, vitest, uvu, mocha, rspec, minitest, mini, rubyAt, location, isolated, panicked, quoted, syntax, frame, diff *regexp.Regexp
 }
 
 var blockForms = sync.OnceValue(func() (p blockPatterns) {
@@ -35,6 +36,7 @@ var blockForms = sync.OnceValue(func() (p blockPatterns) {
 	p.unittest = c(`^(FAIL|ERROR): (\S+) \((\S+)\)`)
 	p.cargo = c(`^---- (\S+)(?: stdout)? ----$`)
 	p.vitest = c(`^ *FAIL  (.+)$`)
+	p.uvu = c(`^   FAIL  (?:(.+)  )?"(.+)"$`)
 	p.mocha = c(`^ {2,4}(\d+)\) (.*)$`)
 	p.rspec = c(`^\s+# (?:\./)?(\S+?):(\d+)(?::in .*)?$`)
 	p.minitest = c(`^ {0,2}\d+\) (?:Failure|Error):$`)
@@ -50,7 +52,7 @@ var blockForms = sync.OnceValue(func() (p blockPatterns) {
 	return p
 })
 
-// blockTests reads the runners that write blocks: pytest, unittest, cargo, jest, vitest, mocha, RSpec and minitest.
+// blockTests reads the runners that write blocks: pytest, unittest, cargo, jest, vitest, uvu, mocha, RSpec and minitest.
 type blockTests struct {
 	Failures
 	kind    blockKind
@@ -123,6 +125,11 @@ func (b *blockTests) line(l string) (known bool) {
 			b.flush()
 			return false
 		}
+	case uvuBlock:
+		if l == "" && b.before == "" {
+			b.flush()
+			return true
+		}
 	}
 	if !b.skip {
 		b.lines.add(l, b.lines.n >= keptFirst && b.worth(l))
@@ -185,6 +192,10 @@ func (b *blockTests) header(l string) (blockKind, string) {
 	case strings.HasPrefix(l, "FAIL ") && strings.Contains(l, ".") && !strings.Contains(l, "  ") && !strings.Contains(l, "\t"): // jest
 		b.flush()
 		b.file = strings.TrimPrefix(strings.Fields(l)[1], "./")
+	case strings.HasPrefix(l, "   FAIL  ") && l[len(l)-1] == '"':
+		if m := p.uvu.FindStringSubmatch(l); m != nil {
+			return uvuBlock, strings.TrimSpace(m[1] + " " + m[2])
+		}
 	case strings.Contains(l, "FAIL  ") && strings.TrimLeft(l, " ")[0] == 'F':
 		if m := p.vitest.FindStringSubmatch(l); m != nil && isPath(strings.Fields(m[1] + " .")[0]) || m != nil && strings.HasPrefix(m[1], "|") {
 			return vitestBlock, m[1]
@@ -247,6 +258,9 @@ func (b *blockTests) flush() {
 		if f.File == "" {
 			f.File = file
 		}
+	case uvuBlock:
+		f = ofJest(uvuValues(lines))
+		f.Test = name
 	case rspecBlock:
 		f = ofRSpec(lines)
 		f.Test = name
@@ -593,4 +607,18 @@ func ofJest(lines []string) (f Failure) {
 		f.Detail = nil
 	}
 	return f
+}
+
+// uvuValues leaves of two values, which uvu writes with a dot for each blank, the lines that differ.
+func uvuValues(lines []string) (out []string) {
+	for _, l := range lines {
+		switch t := strings.TrimSpace(l); {
+		case strings.HasPrefix(t, "++"), strings.HasPrefix(t, "--"):
+			out = append(out, t[:1]+" "+strings.Join(strings.Fields(strings.ReplaceAll(t[2:], "·", " ")), " "))
+		case t == "Actual:", t == "Expected:", strings.HasPrefix(t, "··"), strings.Trim(t, "^") == "":
+		default:
+			out = append(out, strings.NewReplacer(":  (", " (", "  (", " (").Replace(l)) // the operator
+		}
+	}
+	return out
 }

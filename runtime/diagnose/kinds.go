@@ -77,7 +77,7 @@ func sumKinds() []sum {
 			c.total(s.tests(m))
 		}},
 		{re: `^  Skipped:   (\d+)$`, under: ofUVU, read: func(c *Counter, _ *sum, m [][]byte) {
-			c.total(Tests{Failed: max(c.all-group(m), 0), Skipped: group(m)})
+			c.total(Tests{Failed: max(c.all, 0), Skipped: group(m)}) // those are beside the total
 		}},
 		{re: `^(?P<n>\d+) specs?, (?P<f>\d+) failures?(?:, (?P<s>\d+) pending specs?)?$`},
 		// dart

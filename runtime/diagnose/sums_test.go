@@ -174,7 +174,7 @@ func runners() []runner {
 		}, {
 			"avocado", []string{"RESULTS    : PASS 0 | ERROR 0 | FAIL 0 | SKIP 2 | WARN 0 | INTERRUPT 0 | CANCEL 0\n"}, "RESULTS    : PASS 3 | ERROR 0 | FAIL 0 | SKIP 0 | WARN 0 | INTERRUPT 0 | CANCEL 0\n", "RESULTS    : PASS 2 | ERROR 1 | FAIL 0 | SKIP 0 | WARN 0 | INTERRUPT 0\n", nil,
 		}, {
-			"uvu", []string{"  Total:     2\n  Passed:    0\n  Skipped:   2\n  Duration:  0.50ms\n"}, "  Total:     3\n  Passed:    3\n  Skipped:   0\n", "  Total:     3\n  Passed:    2\n  Skipped:   0\n", []string{"  Passed:    3\n"},
+			"uvu", []string{"  Total:     0\n  Passed:    0\n  Skipped:   2\n  Duration:  0.50ms\n"}, "  Total:     3\n  Passed:    3\n  Skipped:   2\n", "  Total:     3\n  Passed:    2\n  Skipped:   1\n", []string{"  Passed:    3\n"},
 		}, {
 			"jasmine", []string{"2 specs, 0 failures, 2 pending specs\n"}, "4 specs, 0 failures, 1 pending spec\n", "3 specs, 1 failure\n", []string{"3 specs, 0 failures so far\n"},
 		}, {
