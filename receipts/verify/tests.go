@@ -10,7 +10,7 @@ const (
 )
 
 // Tested counts the tests of the receipts below the gate that id names, as [Result.Tested] does; nil where none counted
-// any, or id names another record. The error is as that of [Session.Entry].
+// any, now or before, or id names another record. The error is as that of [Session.Entry].
 func (s *Session) Tested(id string) (*receipts.Tested, error) {
 	e, err := s.Entry(id)
 	if err != nil {
@@ -30,22 +30,29 @@ func (s *Session) Tested(id string) (*receipts.Tested, error) {
 // it that is about other files. That is for people: no verdict depends on it.
 func (s *Session) tested(q Query, gate *receipts.Entry, members []*receipts.Entry) *receipts.Tested {
 	var now *receipts.Tested
-	ours := make(map[string]bool) // bindings that counted
+	ours := make(map[string]bool) // bindings
 	for _, m := range members {
-		if r := receipt(m); r != nil && r.Tests != nil {
+		r := receipt(m)
+		if r == nil {
+			continue
+		}
+		ours[r.Binding] = true
+		if r.Tests != nil {
 			if now == nil {
 				now = new(receipts.Tested)
 			}
 			now.Tests.Add(*r.Tests)
-			ours[r.Binding] = true
 		}
 	}
 	g, _ := body(gate).(*receipts.Gate)
-	if now == nil || g == nil || g.Tree == nil || s.partial {
+	if g == nil || g.Tree == nil || s.partial {
 		return now
 	}
-	opened := 0
-	for seq, n := gate.Seq-1, 0; seq >= 0 && n < gatesRead && opened < gatesOpened; seq-- {
+	opened, most := 0, gatesOpened
+	if now == nil { // the checks of most gates count none, then as now
+		most = 1
+	}
+	for seq, n := gate.Seq-1, 0; seq >= 0 && n < gatesRead && opened < most; seq-- {
 		if m := s.index.at(seq); m.kind != kindGate || m.flags&flagFinal == 0 {
 			continue
 		}
@@ -71,6 +78,9 @@ func (s *Session) tested(q Query, gate *receipts.Entry, members []*receipts.Entr
 			}
 		}
 		if before != nil {
+			if now == nil {
+				now = new(receipts.Tested)
+			}
 			now.Before, now.Gate = before, e.SHA
 			return now
 		}

@@ -42,6 +42,22 @@ func TestTested(t *testing.T) {
 			m.gate([]receipts.Hash{m.receipt(tests(3))})
 			return receipts.Hash{}
 		}, "3 tests"},
+		{"none any more", func(m *maker) receipts.Hash {
+			h := m.gate([]receipts.Hash{m.receipt(tests(5), onB)}, gateB)
+			m.gate([]receipts.Hash{m.receipt()})
+			return h
+		}, "0 tests, 5 fewer than at "},
+		{"none, then as now", func(m *maker) receipts.Hash {
+			m.gate([]receipts.Hash{m.receipt(onB)}, gateB)
+			m.gate([]receipts.Hash{m.receipt()})
+			return receipts.Hash{}
+		}, ""},
+		{"one of two counts no more", func(m *maker) receipts.Hash {
+			more := func(r *receipts.Receipt) { r.Binding = "test_more" }
+			h := m.gate([]receipts.Hash{m.receipt(tests(5), onB), m.receipt(tests(2), onB, more)}, gateB)
+			m.gate([]receipts.Hash{m.receipt(tests(5)), m.receipt(more)})
+			return h
+		}, "5 tests, 2 fewer than at "},
 		{"of another binding", func(m *maker) receipts.Hash {
 			m.gate([]receipts.Hash{m.receipt(tests(5), onB, func(r *receipts.Receipt) { r.Binding = "check_more" })}, gateB)
 			m.gate([]receipts.Hash{m.receipt(tests(3))})

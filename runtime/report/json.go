@@ -436,10 +436,13 @@ func title(id, verb, noun, text string) string {
 }
 
 // fewer reports whether fewer tests passed than in the last green run.
-func (l *DocResult) fewer() bool { return l.Baseline != nil && l.Tests != nil }
+func (l *DocResult) fewer() bool { return l.Baseline != nil }
 
 // missing says how many fewer: "17 fewer tests than g-6310ea6a781d".
 func (l *DocResult) missing() string {
+	if l.Tests == nil {
+		return fmt.Sprintf("no test counted, %d in %s", l.Baseline.Passed, clean(cmp.Or(l.Baseline.Gate, l.Baseline.Run)))
+	}
 	n := l.Baseline.Passed - l.Tests.Passed
 	word := "tests"
 	if n == 1 {
