@@ -375,7 +375,7 @@ func TestListAfterTheSum(t *testing.T) {
 	}
 }
 
-// TestOrdinaryLines: the lines that fill long outputs are told from sums by a text, and do not use up what is looked at: 64 KiB after the
+// TestOrdinaryLines: the lines that fill long outputs have no text of a sum, and do not use up what is looked at: 64 KiB after the
 // beginning, a list of 20,000 of them ended the search before.
 func TestOrdinaryLines(t *testing.T) {
 	for _, l := range []string{
