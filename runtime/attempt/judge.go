@@ -159,8 +159,9 @@ func (o *observer) missing(p *process.Result) string {
 	s, exists := o.step, o.files.from.exists
 	argv := s.Argv
 	said := strings.TrimSpace(string(p.Stderr.Head))
-	unfound := (p.ExitCode == process.StatusNotRunnable || p.ExitCode == process.StatusNotFound) && shellSays(p.Tail) && !o.failedTest()
-	if s.Shell && unfound {
+	unfound := shellSays(p.Tail) && !o.failedTest()
+	ofShell := p.ExitCode == process.StatusNotRunnable || p.ExitCode == process.StatusNotFound
+	if s.Shell && unfound && ofShell {
 		return "the shell exited " + strconv.Itoa(p.ExitCode) + ": a command in it was not found"
 	}
 	if name := module(argv); name != "" && p.ExitCode == 1 && p.Stdout.Bytes == 0 && !strings.Contains(said, "\n") && int64(len(p.Stderr.Head)) == p.Stderr.Bytes {
@@ -176,6 +177,9 @@ func (o *observer) missing(p *process.Result) string {
 	if unfound && len(argv) > 0 {
 		switch base := strings.TrimSuffix(filepath.Base(argv[0]), ".cmd"); base {
 		case "npm", "pnpm", "yarn", "bun":
+			if !ofShell && !(base == "pnpm" && pnpmSays(p.Tail) && !exists(filepath.Join(s.Dir, "node_modules"))) { // pnpm exits 1 in any case
+				break
+			}
 			install := base + " install"
 			if base == "npm" && (exists(filepath.Join(s.Dir, "package-lock.json")) || exists(filepath.Join(s.Dir, "npm-shrinkwrap.json"))) {
 				install = "npm ci" // which refuses where there is no such file
@@ -202,6 +206,11 @@ func shellSays(tail []byte) bool {
 		}
 	}
 	return shellWords().Match(tail[from:])
+}
+
+// pnpmSays reports whether pnpm says that the packages are not there.
+func pnpmSays(tail []byte) bool {
+	return bytes.Contains(tail, []byte("package.json exists, but node_modules missing, did you mean to install?"))
 }
 
 // failures are what failed, as the output tells it; none if nothing in it reads like an error. of are the failures in

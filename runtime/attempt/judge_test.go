@@ -51,6 +51,7 @@ func TestMissing(t *testing.T) {
 		{[]string{".venv/bin/python", "-m", "mypy.stubtest"}, 1, "", ".venv/bin/python: No module named mypy\n", receipts.StopEnvMissing, "python has no module mypy: "},
 		{[]string{"npm", "test", "--silent"}, 127, "", "sh: 1: vitest: not found\n", receipts.StopEnvMissing, "run `npm install`"},
 		{[]string{"pnpm", "test"}, 127, "\n> x@ test /x\n> vitest\n\nsh: 1: vitest: not found\n\u2009ELIFECYCLE\u2009 Test failed. See above for more details.\n", "", receipts.StopEnvMissing, "run `pnpm install`"},
+		{[]string{"pnpm", "test"}, 1, "\n> x@ test /x\n> vitest\n\n\u2009ELIFECYCLE\u2009 Test failed. See above for more details.\n\u2009WARN\u2009  Local package.json exists, but node_modules missing, did you mean to install?\n", "sh: 1: vitest: not found\n", receipts.StopEnvMissing, "run `pnpm install`"},
 		{[]string{"yarn", "test"}, 127, "$ vitest\n", "/bin/sh: 1: vitest: not found\nerror Command failed with exit code 127.\n", receipts.StopEnvMissing, "run `yarn install`"},
 		{[]string{"bun", "run", "test"}, 127, "", "$ vitest\nbun: command not found: vitest\nerror: script \"test\" exited with code 127\n", receipts.StopEnvMissing, "run `bun install`"},
 		{[]string{"cargo", "clippy"}, 101, "", "error: no such command: `clippy`\n\nhelp: x\n", receipts.StopEnvMissing, "cargo has no command clippy"},
@@ -61,6 +62,8 @@ func TestMissing(t *testing.T) {
 		{pytest, 2, "", gone, receipts.StopExitCode, "exit 2"},
 		{[]string{"make", "test"}, 1, "", gone, receipts.StopExitCode, "exit 1"},
 		{[]string{"npm", "test"}, 1, "", "sh: 1: vitest: not found\n", receipts.StopExitCode, "exit 1"},
+		{[]string{"pnpm", "test"}, 1, "Local package.json exists, but node_modules missing, did you mean to install?\n", "sh: 1: vitest: not found\n--- FAIL: TestX (0.00s)\n", receipts.StopExitCode, "exit 1"},
+		{[]string{"pnpm", "test"}, 1, "Local package.json exists, but node_modules missing, did you mean to install?\n", "one broken\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"make", "test"}, 127, "", "", receipts.StopExitCode, "exit 127"},
 		// Nothing was tested: pytest exits 5.
 		{pytest, 5, "\nno tests ran in 0.01s\n", "", receipts.StopVacuous, "exit 5: no test ran"},
