@@ -538,11 +538,11 @@ func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t rec
 	return *e, true, s.err
 }
 
-// Counted returns the newest receipt, not of run, of a success of a command under a
-// binding that counted tests. Of the binding's receipts the newest 200 are looked at.
+// Counted returns the newest receipt, not of run, of a success of a command under a binding that counted tests. Of the
+// binding's receipts the newest 200 are looked at, and of the command's successes ten: it may never have counted any.
 func (s *Session) Counted(binding string, command receipts.Hash, run string) (receipts.Entry, bool, error) {
-	key, not := shortText(binding), shortText(run)
-	for seq, n := s.index.len()-1, 0; seq >= 0 && n < 200 && len(s.problems) == 0; seq-- {
+	key, not, bare := shortText(binding), shortText(run), 0
+	for seq, n := s.index.len()-1, 0; seq >= 0 && n < 200 && bare < 10 && len(s.problems) == 0; seq-- {
 		m := s.index.at(seq)
 		if m.kind != kindReceipt || m.binding != key || m.run == not {
 			continue
@@ -554,10 +554,15 @@ func (s *Session) Counted(binding string, command receipts.Hash, run string) (re
 		if e == nil {
 			break
 		}
-		if r := receipt(e); r != nil && r.Binding == binding && r.Run != run && r.Command == command && r.Tests != nil {
+		r := receipt(e)
+		if r == nil || r.Binding != binding || r.Run == run || r.Command != command {
+			continue
+		}
+		if r.Tests != nil {
 			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 			return *e, true, s.err
 		}
+		bare++
 	}
 	return receipts.Entry{}, false, s.err
 }
