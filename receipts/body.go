@@ -199,6 +199,12 @@ func (t *Tests) Add(o Tests) {
 // Ran is the number of tests that came to a result.
 func (t Tests) Ran() int { return t.Passed + t.Failed }
 
+// A Counting asks for the tests of a command under a binding.
+type Counting struct {
+	Binding string
+	Command Hash
+}
+
 // Tested counts the tests behind a gate, and those of the last gate before it.
 type Tested struct {
 	Tests

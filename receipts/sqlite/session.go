@@ -335,12 +335,12 @@ func (s *Store) Passed(ctx context.Context, command receipts.Hash, dir, place re
 
 // Counted returns the last receipt, not of run, of a success of a command under a
 // binding that counted tests. Of the binding's receipts the newest 200 are looked at.
-func (s *Store) Counted(ctx context.Context, binding string, command receipts.Hash, run string) (e receipts.Entry, ok bool, err error) {
+func (s *Store) Counted(ctx context.Context, asked []receipts.Counting, run string) (found map[receipts.Counting]receipts.Entry, err error) {
 	err = s.read(ctx, func(v *verify.Session) error {
-		e, ok, err = v.Counted(binding, command, run)
+		found, err = v.Counted(asked, run)
 		return err
 	})
-	return e, ok, err
+	return found, err
 }
 
 // Authentic returns the record that id names, with what the log says of it, and the checkpoint

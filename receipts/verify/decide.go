@@ -538,31 +538,55 @@ func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t rec
 	return *e, true, s.err
 }
 
-// Counted returns the newest receipt, not of run, of a success of a command under a binding that counted tests. Of the
-// binding's receipts the newest 200 are looked at, and of the command's successes ten: it may never have counted any.
-func (s *Session) Counted(binding string, command receipts.Hash, run string) (receipts.Entry, bool, error) {
-	key, not, bare := shortText(binding), shortText(run), 0
-	for seq, n := s.index.len()-1, 0; seq >= 0 && n < 200 && bare < 10 && len(s.problems) == 0; seq-- {
+// Bounds of the search for receipts that counted tests: it looks at so many records, and of each binding reads so many.
+const (
+	countedLooked = 100_000
+	countedRead   = 200
+)
+
+// Counted returns, for each of some commands, the newest receipt, not of run, of a success that counted tests.
+func (s *Session) Counted(asked []receipts.Counting, run string) (map[receipts.Counting]receipts.Entry, error) {
+	type wanted struct {
+		left  map[receipts.Hash]receipts.Counting
+		reads int
+	}
+	bindings := make(map[uint64]*wanted)
+	for _, c := range asked {
+		w := bindings[shortText(c.Binding)]
+		if w == nil {
+			w = &wanted{left: make(map[receipts.Hash]receipts.Counting)}
+			bindings[shortText(c.Binding)] = w
+		}
+		w.left[c.Command] = c
+	}
+	found, entries := make(map[receipts.Counting]receipts.Entry), make(map[receipts.Hash]*receipts.Entry)
+	not := shortText(run)
+	for seq, n := s.index.len()-1, 0; seq >= 0 && n < countedLooked && len(bindings) > 0 && len(s.problems) == 0; seq, n = seq-1, n+1 {
 		m := s.index.at(seq)
-		if m.kind != kindReceipt || m.binding != key || m.run == not {
+		if m.flags&flagTests == 0 || m.flags&flagPassed == 0 || m.kind != kindReceipt || m.run == not {
 			continue
 		}
-		if n++; m.flags&flagPassed == 0 {
+		w := bindings[m.binding]
+		if w == nil {
 			continue
 		}
 		e := s.entry(seq)
 		if e == nil {
 			break
 		}
-		r := receipt(e)
-		if r == nil || r.Binding != binding || r.Run == run || r.Command != command {
-			continue
+		if r := receipt(e); r != nil && r.Run != run && r.Tests != nil {
+			if c, ok := w.left[r.Command]; ok && c.Binding == r.Binding {
+				delete(w.left, r.Command)
+				entries[e.SHA], found[c] = e, *e
+			}
 		}
-		if r.Tests != nil {
-			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
-			return *e, true, s.err
+		if w.reads++; len(w.left) == 0 || w.reads == countedRead {
+			delete(bindings, m.binding)
 		}
-		bare++
 	}
-	return receipts.Entry{}, false, s.err
+	s.follow(entries)
+	for c, e := range found {
+		found[c] = *entries[e.SHA]
+	}
+	return found, s.err
 }

@@ -279,7 +279,9 @@ func TestCounted(t *testing.T) {
 	} {
 		m := newMaker(t)
 		want := tt.log(m)
-		e, ok, err := m.open(Options{}).Counted("check_lint", lint, "r-2")
+		of := receipts.Counting{Binding: "check_lint", Command: lint}
+		found, err := m.open(Options{}).Counted([]receipts.Counting{of}, "r-2")
+		e, ok := found[of]
 		if ok == want.IsZero() || e.SHA != want || err != nil {
 			t.Errorf("%s: %v, %v, %v; want %v", tt.name, e.SHA, ok, err, want)
 		}

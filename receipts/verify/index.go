@@ -92,6 +92,7 @@ const (
 	flagEarly               // a receipt of a command that was ended early
 	flagBound               // a receipt of a bound line
 	flagControl             // a receipt of a control, which says nothing of its line
+	flagTests               // a receipt that counted tests
 )
 
 const (
@@ -189,6 +190,7 @@ type glimpse struct {
 	Receipts []receipts.Hash `json:"receipts"`
 	Signer   string          `json:"signer"`
 	Control  *struct{}       `json:"control"`
+	Tests    *struct{}       `json:"tests"`
 }
 
 // glance returns the mark of a record, without its hash, what it speaks of, and the id of
@@ -212,6 +214,9 @@ func glance(kind receipts.Kind, body []byte) (mark, []uint64, string) {
 		m.binding = shortText(g.Binding)
 		if g.Binding != "" {
 			m.flags |= flagBound
+		}
+		if g.Tests != nil {
+			m.flags |= flagTests
 		}
 		r := receipts.Receipt{Status: g.Status, StopReason: g.StopReason}
 		switch {

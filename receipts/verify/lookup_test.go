@@ -104,8 +104,8 @@ func TestRunByID(t *testing.T) {
 	}
 }
 
-// TestCountedBound looks for a count among the newest 200 receipts of a binding, those of the run itself and of other
-// bindings apart: a long log costs no more than that.
+// TestCountedBound looks for a count among the newest 200 receipts of a binding that have one, those of the run itself apart: a long log
+// costs no more than that.
 func TestCountedBound(t *testing.T) {
 	counted := func(n int) func(*receipts.Receipt) {
 		return func(r *receipts.Receipt) { r.Tests = &receipts.Tests{Passed: n} }
@@ -122,21 +122,22 @@ func TestCountedBound(t *testing.T) {
 		want  bool // it is found
 	}{
 		{"nothing after it", 0, nil, true},
-		{"199 failures", 199, []func(*receipts.Receipt){failing}, true},
-		{"200 failures", 200, []func(*receipts.Receipt){failing}, false},
-		{"9 successes without tests", 9, nil, true},
-		{"10 successes without tests", 10, nil, false},
+		{"failures are not read", 300, []func(*receipts.Receipt){failing, counted(1)}, true},
+		{"successes without tests are not read", 300, nil, true},
+		{"199 of another command of the binding", 199, []func(*receipts.Receipt){command, counted(1)}, true},
+		{"200 of another command of the binding", 200, []func(*receipts.Receipt){command, counted(1)}, false},
 		{"receipts of another binding are not looked at", 300, []func(*receipts.Receipt){binding, counted(1)}, true},
 		{"receipts of the run itself are not looked at", 300, []func(*receipts.Receipt){of("r-now"), counted(1)}, true},
-		{"another command of the binding", 1, []func(*receipts.Receipt){command, counted(1)}, true},
 	} {
 		m := newMaker(t)
 		want := m.receipt(counted(7)) // the first record of the log
 		for range c.after {
 			m.receipt(c.then...)
 		}
-		e, ok, err := m.open(Options{}).Counted("check_lint", lint, "r-now")
-		if err != nil || ok != c.want || ok && e.SHA != want {
+		of := receipts.Counting{Binding: "check_lint", Command: lint}
+		found, err := m.open(Options{}).Counted([]receipts.Counting{of, {Binding: "check_lint"}, {Binding: "check_none"}}, "r-now")
+		e, ok := found[of]
+		if err != nil || ok != c.want || ok && e.SHA != want || len(found) > 1 {
 			t.Errorf("%s: found %t, %v; want %t", c.name, ok, err, c.want)
 		}
 	}

@@ -2,6 +2,8 @@ package attempt
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -13,28 +15,44 @@ type Baseline struct {
 	Gate   string // that consumed it: "g-" and 12 hex digits; empty for none
 }
 
-// Baseline compares the count of tests of a pass with that of the last green run of the same
-// command: missing tests are not a failure, but worth a word, and so is a test line that counts none any more. It is nil where none did.
-func (x *Executor) Baseline(r *Report) *Baseline {
-	if x.opt.Store == nil || r.Tests == nil && r.Step.Verb != "test" || !r.Reused.IsZero() || x.ledger.reason() != "" {
+// Baselines compares the counts of tests of passes with those of the last green runs of the same commands: missing tests are not a failure,
+// but worth a word, and so is a test line that counts none any more. It has none for a report of which an earlier run had no more.
+func (x *Executor) Baselines(passes []*Report) map[*Report]*Baseline {
+	if x.opt.Store == nil || x.ledger.reason() != "" {
 		return nil
 	}
-	e, ok, err := x.opt.Store.Counted(context.Background(), r.Step.Binding, receipts.CommandHash(x.command(r.Step)), x.opt.Run)
-	if err != nil || !ok {
+	of := make(map[*Report]receipts.Counting)
+	asked := make(map[receipts.Counting]bool)
+	for _, r := range passes {
+		if r.Reused.IsZero() && (r.Tests != nil || r.Step.Verb == "test") {
+			of[r] = receipts.Counting{Binding: r.Step.Binding, Command: receipts.CommandHash(x.command(r.Step))}
+			asked[of[r]] = true
+		}
+	}
+	if len(asked) == 0 {
 		return nil
 	}
-	v, _ := e.Parse()
-	old, isReceipt := v.(*receipts.Receipt)
-	passed := 0
-	if r.Tests != nil {
-		passed = r.Tests.Passed
-	}
-	if !isReceipt || old.Tests == nil || old.Tests.Passed <= passed {
+	found, err := x.opt.Store.Counted(context.Background(), slices.Collect(maps.Keys(asked)), x.opt.Run)
+	if err != nil {
 		return nil
 	}
-	b := &Baseline{Passed: old.Tests.Passed, Run: old.Run}
-	if c := e.Consumption; c != nil && c.Gate {
-		b.Gate = c.Who()
+	before := make(map[*Report]*Baseline)
+	for r, c := range of {
+		e := found[c]
+		v, _ := e.Parse()
+		old, isReceipt := v.(*receipts.Receipt)
+		passed := 0
+		if r.Tests != nil {
+			passed = r.Tests.Passed
+		}
+		if !isReceipt || old.Tests == nil || old.Tests.Passed <= passed {
+			continue
+		}
+		b := &Baseline{Passed: old.Tests.Passed, Run: old.Run}
+		if c := e.Consumption; c != nil && c.Gate {
+			b.Gate = c.Who()
+		}
+		before[r] = b
 	}
-	return b
+	return before
 }

@@ -32,9 +32,8 @@ type Store interface {
 	// Passed returns the last receipt of a command in a directory of a project on a
 	// tree, if it is one of a success.
 	Passed(ctx context.Context, command receipts.Hash, dir, place receipts.Datum, t receipts.Tree) (receipts.Entry, bool, error)
-	// Counted returns the last receipt, not of run, of a success of a command that
-	// counted tests.
-	Counted(ctx context.Context, binding string, command receipts.Hash, run string) (receipts.Entry, bool, error)
+	// Counted returns, for each of some commands, the last receipt, not of run, of a success that counted tests.
+	Counted(ctx context.Context, asked []receipts.Counting, run string) (map[receipts.Counting]receipts.Entry, error)
 }
 
 // A ledger stands between a run and its store. It never fails: from the first
@@ -204,7 +203,7 @@ func (p patient) Gates(_ context.Context, run string) ([]string, error) {
 	return ask(p.ledger, func(ctx context.Context) ([]string, error) { return p.Store.Gates(ctx, run) })
 }
 
-// A found is what Passed and Counted return.
+// A found is what Passed returns.
 type found struct {
 	entry receipts.Entry
 	ok    bool
@@ -218,12 +217,10 @@ func (p patient) Passed(_ context.Context, command receipts.Hash, dir, place rec
 	return f.entry, f.ok, err
 }
 
-func (p patient) Counted(_ context.Context, binding string, command receipts.Hash, run string) (receipts.Entry, bool, error) {
-	f, err := ask(p.ledger, func(ctx context.Context) (found, error) {
-		e, ok, err := p.Store.Counted(ctx, binding, command, run)
-		return found{e, ok}, err
+func (p patient) Counted(_ context.Context, asked []receipts.Counting, run string) (map[receipts.Counting]receipts.Entry, error) {
+	return ask(p.ledger, func(ctx context.Context) (map[receipts.Counting]receipts.Entry, error) {
+		return p.Store.Counted(ctx, asked, run)
 	})
-	return f.entry, f.ok, err
 }
 
 func (l *ledger) fail(err error) {

@@ -24,8 +24,8 @@ func (d deaf) Gates(context.Context, string) ([]string, error) { return nil, d.w
 func (d deaf) Passed(context.Context, receipts.Hash, receipts.Datum, receipts.Datum, receipts.Tree) (receipts.Entry, bool, error) {
 	return receipts.Entry{}, false, d.wait()
 }
-func (d deaf) Counted(context.Context, string, receipts.Hash, string) (receipts.Entry, bool, error) {
-	return receipts.Entry{}, false, d.wait()
+func (d deaf) Counted(context.Context, []receipts.Counting, string) (map[receipts.Counting]receipts.Entry, error) {
+	return nil, d.wait()
 }
 
 // TestPatient asks a store that does not answer each question that a run asks it: none outlasts a run that was cut short.

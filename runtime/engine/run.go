@@ -190,11 +190,14 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	case attempt.Cut:
 		out.Limit = cause.Text
 	}
+	var passes []*attempt.Report
 	Leaves(r.results, func(res *Result) {
 		if res.Verdict == schedule.Passed {
-			res.Baseline = r.exec.Baseline(&res.Report)
+			passes = append(passes, &res.Report)
 		}
 	})
+	before := r.exec.Baselines(passes)
+	Leaves(r.results, func(res *Result) { res.Baseline = before[&res.Report] })
 	out.Duration = o.Now().Sub(out.Started)
 	r.emit(RunFinished{Outcome: out})
 	return out
