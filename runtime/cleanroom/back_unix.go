@@ -32,6 +32,8 @@ func (e *partError) Error() string {
 
 func (e *partError) Unwrap() error { return e.err }
 
+var errEdited = errors.New("it was edited at this moment")
+
 // BringBack makes the files in names of the tree that a snapshot is of those of the folder from, all of them or, if the first look finds
 // that one of them is not what the snapshot has there any more, none. A name that from does not have is removed.
 func BringBack(ctx context.Context, s *workspace.Snapshot, from string, names []string) error {
@@ -86,11 +88,11 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, n
 		}
 		if ok := false; err == nil {
 			if ok, err = c.untouched(ctx, live, name, goes); err == nil && !ok {
-				err = errors.New("it was edited at this moment")
+				err = errEdited
 			}
 		}
 		if err == nil {
-			err = writeBack(ctx, live, upper, name)
+			err = c.writeBack(ctx, live, upper, name)
 		}
 		if err != nil {
 			return &partError{i, len(names), name, err}
@@ -169,13 +171,31 @@ func removeFolders(live *os.Root, dir string) error {
 	return err
 }
 
-// writeBack makes one change of an upper layer in the working tree. The file takes its place whole.
-func writeBack(ctx context.Context, live *os.Root, upper, name string) error {
+// was returns what says whether the snapshot's file of a name is at a path of live; nil if the snapshot has none.
+func (c *checkout) was(ctx context.Context, live *os.Root, name string) func(at string) (bool, error) {
+	i, ok := slices.BinarySearchFunc(c.files, name, func(f workspace.File, name string) int { return strings.Compare(f.Path, name) })
+	if !ok {
+		return nil
+	}
+	return func(at string) (bool, error) { return stands(ctx, live, at, &c.files[i]) }
+}
+
+// writeBack makes one change of an upper layer in the working tree. The file takes its place whole, and what it takes the place of is looked
+// at once it has left it: an edit that was saved meanwhile stays.
+func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name string) error {
 	from := filepath.Join(upper, filepath.FromSlash(name))
 	st, gone, err := left(upper, name)
+	was := c.was(ctx, live, name)
+	dir, base := split(name)
+	temp := strings.TrimPrefix(fmt.Sprintf("%s/.%.200s.dialect-back-%08x", dir, base, rand.Uint32()), "/")
 	switch {
 	case gone:
-		if err := live.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if was != nil {
+			err = takeAway(live, temp, name, was)
+		} else {
+			err = live.Remove(name)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		for dir, _ := split(name); dir != "" && live.Remove(dir) == nil; dir, _ = split(dir) { // empty directories are in no snapshot
@@ -184,7 +204,6 @@ func writeBack(ctx context.Context, live *os.Root, upper, name string) error {
 	case err != nil:
 		return err
 	}
-	dir, base := split(name)
 	if dir != "" {
 		if info, err := live.Lstat(dir); err == nil && !info.IsDir() {
 			if err := live.Remove(dir); err != nil { // that it is the snapshot's was looked at
@@ -200,13 +219,12 @@ func writeBack(ctx context.Context, live *os.Root, upper, name string) error {
 			return err
 		}
 	}
-	temp := strings.TrimPrefix(fmt.Sprintf("%s/.%.200s.dialect-back-%08x", dir, base, rand.Uint32()), "/")
 	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
 		target, err := os.Readlink(from)
 		if err == nil {
 			err = live.Symlink(target, temp)
 		}
-		return settle(live, temp, name, err)
+		return settle(live, temp, name, was, err)
 	}
 	mode := os.FileMode(st.Mode & 0o777)
 	if info, err := live.Lstat(name); err == nil && info.Mode().IsRegular() { // a private file stays one
@@ -228,16 +246,57 @@ func writeBack(ctx context.Context, live *os.Root, upper, name string) error {
 	if err == nil && n != st.Size {
 		err = errors.New("it changed while it was copied")
 	}
-	return settle(live, temp, name, errors.Join(err, to.Chmod(mode), to.Close()))
+	return settle(live, temp, name, was, errors.Join(err, to.Chmod(mode), to.Close()))
 }
 
 // settle gives what was written its name; where that fails, or err says that it was not written, nothing of it is left.
-func settle(live *os.Root, temp, name string, err error) error {
+func settle(live *os.Root, temp, name string, was func(at string) (bool, error), err error) error {
+	ours, serr := live.Lstat(temp)
+	if err == nil && serr == nil {
+		err = swapIn(live, temp, name, was)
+	}
+	if err == nil {
+		return serr
+	}
+	if info, e := live.Lstat(temp); e == nil && serr == nil && !os.SameFile(ours, info) {
+		return fmt.Errorf("%w; what was there is %s", err, temp)
+	}
+	_ = live.Remove(temp)
+	return err
+}
+
+// takeAway removes a file if it is the one that was says. It is moved to temp first: nobody writes there.
+func takeAway(live *os.Root, temp, name string, was func(at string) (bool, error)) error {
+	if err := live.Rename(name, temp); err != nil {
+		return err
+	}
+	ok, err := was(temp)
+	if err == nil && ok {
+		return live.Remove(temp)
+	}
+	if perr := swapIn(live, temp, name, nil); perr != nil {
+		return fmt.Errorf("%w; it is %s", errEdited, temp)
+	}
+	return errors.Join(err, errEdited)
+}
+
+// replace is swapIn where the system cannot exchange two files: the look is right before.
+func replace(live *os.Root, temp, name string, was func(at string) (bool, error)) error {
+	ok := true
+	_, err := live.Lstat(name)
+	switch {
+	case was != nil:
+		ok, err = was(name)
+	case err == nil:
+		ok = false
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	}
+	if err == nil && !ok {
+		err = errEdited
+	}
 	if err == nil {
 		err = live.Rename(temp, name)
-	}
-	if err != nil {
-		_ = live.Remove(temp)
 	}
 	return err
 }

@@ -117,20 +117,24 @@ func (c *checkout) unchanged(ctx context.Context, root *os.Root, name string) (b
 	if !ok {
 		return true, nil
 	}
-	f := &c.files[i]
-	info, err := root.Lstat(filepath.FromSlash(name))
+	return stands(ctx, root, name, &c.files[i])
+}
+
+// stands reports whether what is at a path of root is f.
+func stands(ctx context.Context, root *os.Root, at string, f *workspace.File) (bool, error) {
+	info, err := root.Lstat(filepath.FromSlash(at))
 	if err != nil {
 		return false, err
 	}
 	if f.Kind == workspace.Link {
-		target, err := root.Readlink(filepath.FromSlash(name))
+		target, err := root.Readlink(filepath.FromSlash(at))
 		return err == nil && target == f.Target, nil
 	}
 	// To a snapshot a mode is the executable bit of the owner.
 	if !info.Mode().IsRegular() || info.Size() != f.Size || (info.Mode()&0o100 != 0) != (f.Kind == workspace.Executable) {
 		return false, nil
 	}
-	from, _, err := openLeft(root, name)
+	from, _, err := openLeft(root, at)
 	if err != nil {
 		return false, err
 	}

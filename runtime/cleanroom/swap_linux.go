@@ -1,0 +1,42 @@
+package cleanroom
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// swapIn renames temp to name, in the same folder: in the place of the file that was says, or, where was is nil, of none. The two files change
+// places at once, and the other is looked at under the name temp, where nobody writes; if it is another one, they change back.
+//
+// Source: renameat2(2).
+func swapIn(live *os.Root, temp, name string, was func(at string) (bool, error)) error {
+	dir, err := live.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	rename := func(flags uint) error {
+		return unix.Renameat2(int(dir.Fd()), filepath.Base(temp), int(dir.Fd()), filepath.Base(name), flags)
+	}
+	flags := uint(unix.RENAME_NOREPLACE)
+	if was != nil {
+		flags = unix.RENAME_EXCHANGE
+	}
+	switch err := rename(flags); {
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP): // of the kernel, or of a file system
+		return replace(live, temp, name, was)
+	case errors.Is(err, fs.ErrExist), was != nil && errors.Is(err, fs.ErrNotExist):
+		return errEdited
+	case err != nil || was == nil:
+		return err
+	}
+	ok, err := was(temp)
+	if err == nil && ok {
+		return live.Remove(temp)
+	}
+	return errors.Join(err, errEdited, rename(unix.RENAME_EXCHANGE))
+}
