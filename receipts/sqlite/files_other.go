@@ -25,3 +25,6 @@ const knowsOwners = false
 
 // ownedBy returns one user for all files: which of them it is cannot be asked.
 func ownedBy(fs.FileInfo) int { return os.Geteuid() }
+
+// linked cannot be asked here.
+func linked(fs.FileInfo) bool { return false }

@@ -54,6 +54,12 @@ func openOwn(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
+// linked reports whether a file has more than one name.
+func linked(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink > 1
+}
+
 // tryLock locks f against other processes, and reports whether it is ours. The lock ends
 // when f is closed.
 func tryLock(f *os.File) bool {

@@ -3,8 +3,10 @@
 package sqlite
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -52,6 +54,31 @@ func TestOpenRegular(t *testing.T) {
 		}
 		if err == nil {
 			f.Close()
+		}
+	}
+}
+
+// TestLinkedFiles: what SQLite writes beside a store, and as root gives to the store's owner, is a file of one name.
+func TestLinkedFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "receipts.db")
+	openWith(t, path, Options{}).Close()
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+		mine := filepath.Join(t.TempDir(), "mine")
+		if err := errors.Join(os.WriteFile(mine, []byte("x"), 0o600), os.Link(mine, path+suffix)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(t.Context(), path, Options{})
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "a hard link; remove it") {
+			t.Errorf("%s: %v", suffix, err)
+		}
+		if b, err := os.ReadFile(mine); string(b) != "x" {
+			t.Errorf("%s: %q, %v", suffix, b, err)
+		}
+		if err := os.Remove(path + suffix); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -42,8 +42,12 @@ func hold(path string, flag int, between watcher) (f *os.File, fresh bool, err e
 	}
 	// SQLite opens these without following a link.
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
-		if info, err := os.Lstat(path + suffix); err == nil && !info.Mode().IsRegular() {
+		info, err := os.Lstat(path + suffix)
+		switch {
+		case err == nil && !info.Mode().IsRegular():
 			return nil, false, fmt.Errorf("%s is not a regular file; remove it", path+suffix)
+		case err == nil && linked(info): // SQLite, as root, gives it to the owner of the store
+			return nil, false, fmt.Errorf("%s has another name, too: a hard link; remove it", path+suffix)
 		}
 	}
 	between.over("looked")

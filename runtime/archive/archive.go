@@ -262,7 +262,7 @@ func (a Archive) RedactKey() []byte {
 	const size = 32
 	key := make([]byte, size)
 	_, _ = rand.Read(key) // never fails (crypto/rand)
-	if a == "" {
+	if a == "" || a.own() != nil {
 		return key
 	}
 	path := a.path("redact")

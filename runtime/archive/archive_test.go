@@ -284,6 +284,18 @@ func TestRedactKey(t *testing.T) {
 	if one, other := none.RedactKey(), none.RedactKey(); string(one) == string(other) {
 		t.Error("a key that is kept nowhere comes back")
 	}
+	other, folder := t.TempDir(), filepath.Join(t.TempDir(), archive.Folder)
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(folder, "log")
+	if err := os.Symlink(other, link); err != nil {
+		t.Skip(err)
+	}
+	archive.Archive(link).RedactKey()
+	if list, err := os.ReadDir(other); err != nil || len(list) > 0 {
+		t.Errorf("it is kept where a link leads: %v, %v", list, err)
+	}
 }
 
 func TestRuns(t *testing.T) {

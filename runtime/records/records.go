@@ -411,8 +411,12 @@ func (d Decision) WriteText(w io.Writer) error {
 				state = ", consumed by " + diag.Printable(e.Consumption.Who())
 			}
 			v, _ := e.Parse()
-			if g, ok := v.(*receipts.Gate); ok && !g.Final {
+			g, ok := v.(*receipts.Gate)
+			if ok && !g.Final {
 				state += fmt.Sprintf("; of lines %d to %d alone", g.Covers.FirstLine, g.Covers.LastLine)
+			}
+			if ok && g.Reused > 0 {
+				state += fmt.Sprintf("; %d reused", g.Reused)
 			}
 			if t := d.tested[e.SHA]; t != nil {
 				state += "; " + t.String()

@@ -220,7 +220,12 @@ func (sh *shape) types(s *jsonschema.Schema) (types []string) {
 
 // typed makes of a text what its property wants: "3" a number where a number is wanted. A text that cannot become it stays one, and the
 // schema says so.
-func (sh *shape) typed(text string, s *jsonschema.Schema) any {
+func (sh *shape) typed(text string, s *jsonschema.Schema) any { return sh.typedIn(text, s, 0) }
+
+// maxLists is how many lists of one are made around a value: a schema can be of lists of itself.
+const maxLists = 4
+
+func (sh *shape) typedIn(text string, s *jsonschema.Schema, lists int) any {
 	types := sh.types(s)
 	if len(types) == 0 || slices.Contains(types, "string") {
 		return text
@@ -244,8 +249,8 @@ func (sh *shape) typed(text string, s *jsonschema.Schema) any {
 					return v
 				}
 			}
-			if t == "array" && !strings.HasPrefix(text, "[") {
-				return []any{sh.typed(text, sh.items(s))} // one value is a list of one
+			if t == "array" && !strings.HasPrefix(text, "[") && lists < maxLists {
+				return []any{sh.typedIn(text, sh.items(s), lists+1)} // one value is a list of one
 			}
 		case "null":
 			if text == "null" {

@@ -138,6 +138,7 @@ func TestSchemaByReference(t *testing.T) {
 		{`{"properties":{"n":{"anyOf":[{"$ref":"#/$defs/N"},{"type":"null"}]}},"$defs":{"N":{"type":"integer"}}}`, "3", "3"},
 		{`{"properties":{"n":{"anyOf":[{"$ref":"#/$defs/N"},{"type":"string"}]}},"$defs":{"N":{"type":"integer"}}}`, "3", `"3"`},
 		{`{"properties":{"n":{"$ref":"#/$defs/L"}},"$defs":{"L":{"type":"array","items":{"$ref":"#/$defs/N"}},"N":{"type":"integer"}}}`, "3", "[3]"},
+		{`{"properties":{"n":{"$ref":"#/$defs/L"}},"$defs":{"L":{"type":["array","string"],"items":{"$ref":"#/$defs/L"}}}}`, "3", `"3"`},
 		{`{"$ref":"other.json"}`, "3", `"3"`},
 		{`{"$id":"https://example.com/y","$ref":"z.json"}`, "3", `"3"`},
 		{`{"properties":{"n":{"$ref":"common.json#/definitions/n"}},"definitions":{"n":{"type":"integer"}}}`, "3", `"3"`},
@@ -151,6 +152,12 @@ func TestSchemaByReference(t *testing.T) {
 			if err != nil || string(got) != tt.want {
 				t.Errorf("%s: %s, %v", tt.schema, got, err)
 			}
+		}
+	}
+	for _, lists := range []string{`{"L":{"type":"array","items":{"$ref":"#/$defs/L"}}}`, `{"L":{"type":"array","items":{"$ref":"#/$defs/M"}},"M":{"type":"array","items":{"allOf":[{"$ref":"#/$defs/L"}]}}}`} {
+		_, err := arguments(Call{Target: "s:t", Values: values("n", "x")}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"properties":{"n":{"$ref":"#/$defs/L"}},"$defs":` + lists + `}`)})
+		if err == nil {
+			t.Errorf("%s takes a text", lists)
 		}
 	}
 	_, err := arguments(Call{Target: "s:t", Values: values("n", "x")}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"$ref":"#/$defs/A","$defs":{"A":{"properties":{"n":{"type":["integer","null"]},"m":{}},"required":["n"]}}}`)})
