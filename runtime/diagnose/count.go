@@ -68,6 +68,8 @@ type Counter struct {
 	idle     bool // a build tool had no tests to run
 	built    bool // a build tool did something other than tests
 	denied   denial
+	forks    forks
+	forked   []*Counter
 }
 
 // A deferred sum counts once the output is complete: another of its kind may replace it, or it replaces the lines of another tool.
@@ -174,7 +176,17 @@ func (d *denial) add(passed, failed int) {
 // it drops its exit status. failed is 0 if the output does not say how many. One summary without a failure is enough for false: it may be that
 // of a second try, or the failure may be one that a test wanted. In a part of a long output that is not looked at, it does not count.
 func (c *Counter) Denied() (failed int, denied bool) {
-	counted, _ := c.Tests()
+	failed, denied = c.ownDenied()
+	for _, x := range c.forked {
+		n, d := x.Denied() // whatever the others say
+		failed, denied = failed+n, denied || d
+	}
+	return failed, denied
+}
+
+// ownDenied is Denied of what the commands of a workspace did not write.
+func (c *Counter) ownDenied() (failed int, denied bool) {
+	counted, _ := c.own()
 	d := c.denied // a copy: the result is the same when it is asked again
 	denied = d.said
 	switch {
@@ -280,6 +292,14 @@ func (t *tail) lines() []byte {
 // Tests returns what was counted. ok is false if the output does not say how many tests
 // ran. Nothing may be written any more.
 func (c *Counter) Tests() (t Tests, ok bool) {
+	if t, ok = c.own(); !ok && c.found&(goPlain|someRan) != 0 {
+		return Tests{}, false
+	}
+	return c.addForks(t, ok)
+}
+
+// own returns what was counted outside of the commands of a workspace.
+func (c *Counter) own() (t Tests, ok bool) {
 	if !c.done {
 		c.done = true
 		for s := range c.part {
@@ -359,7 +379,7 @@ func (c *Counter) line(l []byte) {
 		l = escapes().ReplaceAll(l, nil)
 	}
 	l = bytes.TrimRight(l, "\r\n\t ")
-	if len(l) < 4 {
+	if len(l) < 4 || c.fork(l) {
 		return
 	}
 	switch l[0] {

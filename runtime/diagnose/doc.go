@@ -16,7 +16,8 @@
 //
 // A [Reader] finds what failed while the output is written, wherever in it that is, in bounded memory. Of the test
 // runners whose reports it knows (go test as text, with -v and -json; TAP; Test::More; node, pytest, unittest, cargo, jest, vitest,
-// mocha, ava, RSpec, minitest, ctest, GoogleTest, cmocka, meson, automake, and "[fail] a test") it takes the tests that failed, never what a test printed that passed. Of all else it
+// mocha, ava, RSpec, minitest, ctest, GoogleTest, cmocka, meson, automake, and "[fail] a test") it takes the tests that failed, never what a test printed that passed. Where turbo or pnpm -r mixes
+// the lines of several commands, each command is read by itself, for counts, too. Of all else it
 // looks for lines that are an error with a place, as go, vet, gcc, clang, mypy, ruff, flake8, eslint, tsc, rustc, Python,
 // shellcheck, javac, MSVC, Ruby and GitHub's annotations write it, then for one without a place. Patterns
 // of the routing matrix go before its own: see [Pattern]. [FailedTests] has it name the tests, to compare two outputs.

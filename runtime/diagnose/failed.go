@@ -3,6 +3,7 @@ package diagnose
 import (
 	"bytes"
 	"cmp"
+	"path"
 	"regexp"
 	"slices"
 	"sync"
@@ -25,16 +26,14 @@ var listed = sync.OnceValue(func() []*regexp.Regexp {
 // what failed besides tests, such as a package that cannot be built, has its message as its name.
 func FailedTests(output []byte) (names []string) {
 	var r Reader
-	for _, f := range []*Failures{&r.gotest.Failures, &r.tap.Failures, &r.spec.Failures, &r.blocks.Failures, &r.blocks.short, &r.marks.Failures} {
-		f.most = MaxFailed
-	}
+	r.describe(MaxFailed)
 	for part := range slices.Chunk(output, unknown) { // what is of no runner is not read to its end
 		r.Write(0, part)
 	}
 	f, _ := r.Failures()
 	tests := slices.ContainsFunc(f.List, func(x Failure) bool { return x.Test != "" })
 	for _, x := range f.List {
-		switch in := cmp.Or(x.Package, x.File); {
+		switch in := cmp.Or(x.Package, path.Join(x.folder, x.File)); {
 		case !tests:
 		case x.Test == "":
 			names = append(names, in+": "+x.Message)
@@ -50,6 +49,13 @@ func FailedTests(output []byte) (names []string) {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	return names[:min(len(names), MaxFailed)]
+}
+
+// describe sets how many failures of tests are described.
+func (r *Reader) describe(most int) {
+	for _, f := range []*Failures{&r.gotest.Failures, &r.tap.Failures, &r.spec.Failures, &r.blocks.Failures, &r.blocks.short, &r.marks.Failures} {
+		f.most = most
+	}
 }
 
 // lines returns what [listed] finds.

@@ -26,6 +26,8 @@ type Failure struct {
 	Test    string   // its name; empty for an error that belongs to no test
 	Package string   // of go test: the import path, in whose folder File is; empty where Go says nothing
 	Detail  []string // what stands beside the message: the values that differ, a diff; at most 12 lines
+
+	folder string // in which a command of several ran that names File
 }
 
 // String renders f as one line: "a_test.go:3: TestA: got 1, want 2".
@@ -62,6 +64,7 @@ func (f *Failures) Locate(dir string, exists func(path string) bool, folder func
 		x := &f.List[i]
 		switch {
 		case x.File == "":
+		case x.inFolder(dir, exists):
 		case filepath.IsAbs(x.File):
 			if rel, err := filepath.Rel(dir, x.File); err == nil && filepath.IsLocal(rel) {
 				x.File = filepath.ToSlash(rel)
@@ -115,7 +118,7 @@ func (f *Failures) Add(o Failures) {
 
 func (f *Failures) add(list ...Failure) {
 	for _, x := range list {
-		if x.Test == "" && slices.ContainsFunc(f.List, func(o Failure) bool { return o.Finding == x.Finding }) {
+		if x.Test == "" && slices.ContainsFunc(f.List, func(o Failure) bool { return o.Finding == x.Finding && o.folder == x.folder }) {
 			continue // one error in several targets, or in several files that include it
 		}
 		if f.Total++; len(f.List) < cmp.Or(f.most, maxFailures) {
@@ -167,6 +170,9 @@ type Reader struct {
 	marks  markTests
 	scan   scan
 	before scan // as it was when the present section of go test began
+
+	forks  forks
+	forked []*readerFork
 }
 
 // Write reads p, bytes of stream 0 or 1 in the order of their arrival.
@@ -248,6 +254,9 @@ func (r *Reader) read(raw []byte) {
 		r.runner = true
 		return
 	}
+	if r.fork(raw) {
+		return
+	}
 	raw = bytes.TrimRight(raw, "\r\t ")
 	l := string(raw[:min(len(raw), 2000)])
 	switch use := r.gotest.line(l); use {
@@ -294,6 +303,7 @@ func (r *Reader) Failures() (f Failures, sure bool) {
 	for _, of := range []*Failures{r.gotest.end(), tap, r.spec.end(), r.blocks.end(), r.ava.end()} {
 		f.Add(*of)
 	}
+	f.Add(r.endForks())
 	if f.Total > 0 {
 		return f, true
 	}

@@ -1,0 +1,63 @@
+package diagnose
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The commands of a workspace are told apart, however their lines are mixed.
+func TestForks(t *testing.T) {
+	const (
+		start = "@m/a:test: cache bypass, force executing 7e728d4294fae812\n@m/b:test: cache hit, replaying logs 750ad6e95f38b496\n"
+		red   = "a.test.js\n@m/a:test:   ● adds\n@m/b:test: Tests:       7 passed, 7 total\n@m/a:test:     Expected: 3\n@m/a:test:     Received: 2\n" +
+			"@m/a:test:       at Object.toBe (test/a.test.js:3:17)\n@m/a:test: Test Suites: 1 failed, 1 total\n@m/a:test: Tests:       1 failed, 1 passed, 2 total\n"
+		pnpm = "p/a test$ jest\np/b test$ jest\np/b test: Tests:       7 passed, 7 total\np/a test: Tests:       1 failed, 1 passed, 2 total\n"
+	)
+	for _, c := range []struct {
+		name, out string
+		want      Tests
+		known     bool
+		denied    bool
+		failed    []string
+	}{
+		{"turbo", start + "@m/a:test: > @m/a@1.0.0 test /w/p/a\n@m/a:test: FAIL " + red, Tests{8, 1, 0}, true, true, []string{"/w/p/a/test/a.test.js adds"}},
+		{"turbo, without a folder", start + "@m/a:test: FAIL " + red, Tests{8, 1, 0}, true, true, []string{"test/a.test.js adds"}},
+		{"pnpm", pnpm, Tests{8, 1, 0}, true, true, nil},
+		{"another prefix", "c:test: Tests:       7 passed, 7 total\n", Tests{}, false, false, nil},
+		{"coloured", "\x1b[35m@m/a:test: \x1b[0mcache miss, executing 7e728d4294fae812\n\x1b[35m@m/a:test: \x1b[0m\x1b[1mTests:       \x1b[22m7 passed, 7 total\n", Tests{7, 0, 0}, true, false, nil},
+		{"one of them does not count", start + "@m/a:test: ok  \tm\t0.1s\n@m/b:test: Tests:       7 passed, 7 total\n", Tests{}, false, false, nil},
+	} {
+		var count Counter
+		count.Write(0, []byte(c.out))
+		got, known := count.Tests()
+		_, denied := count.Denied()
+		if got != c.want || known != c.known || denied != c.denied {
+			t.Errorf("%s: %+v, %v, denied %v", c.name, got, known, denied)
+		}
+		if failed := FailedTests([]byte(c.out)); !slices.Equal(failed, c.failed) {
+			t.Errorf("%s: %q", c.name, failed)
+		}
+	}
+}
+
+// The place of a failure is named from the root of the workspace, and what another command printed is no failure.
+func TestForksPlace(t *testing.T) {
+	for name, dir := range map[string]string{"turbo.txt": "/home/dev/shop", "pnpm-recursive.txt": "/home/dev/shop"} {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r Reader
+		r.Write(0, text)
+		f, sure := r.Failures()
+		f.Locate(dir, func(path string) bool {
+			return strings.HasSuffix(filepath.ToSlash(path), "shop/packages/sum/test/sum.test.js")
+		}, nil)
+		if got := f.First(); !sure || f.Total != 1 || got.Place() != "packages/sum/test/sum.test.js:3" {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
