@@ -43,7 +43,7 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// The place of a failure is named from the root of the workspace, and what another command printed is no failure.
+// The place of a failure is named from the root of the workspace, and what another command printed does not count.
 func TestForksPlace(t *testing.T) {
 	for name, dir := range map[string]string{"turbo.txt": "/home/dev/shop", "pnpm-recursive.txt": "/home/dev/shop"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))

@@ -3,11 +3,12 @@ package diagnose
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
 
-type markPatterns struct{ bracket, ctest, meson, automake, took, google, cassert *regexp.Regexp }
+type markPatterns struct{ bracket, ctest, meson, automake, took, google, cassert, shunit, refused *regexp.Regexp }
 
 var markForms = sync.OnceValue(func() (p markPatterns) {
 	c := regexp.MustCompile
@@ -15,22 +16,26 @@ var markForms = sync.OnceValue(func() (p markPatterns) {
 	p.ctest = c(`^ *\d+/\d+ Test +#\d+: (\S+) \.*(?: +Passed|([A-Za-z ]*)\*\*\*([A-Za-z][A-Za-z :]*?):?) +[\d.]+ sec$`)
 	p.meson = c(`^ *\d+/\d+ (\S.*?) +(OK|FAIL|TIMEOUT|SKIP|ERROR|EXPECTEDFAIL|UNEXPECTEDPASS|INTERRUPT) +[\d.]+s(?: +(\S.*))?$`)
 	p.automake = c(`^(FAIL|XPASS): ([^\d\s].*)$`)
-	p.took = c(` \(\d+ ms\)$`)
+	p.took = c(` \(\d+ ?[mnu]s\)$`)
 	p.google = c(`^(?:unknown file|(\S[^:]*|[A-Za-z]:[^:]*)[:(](\d+)\)?): (?:Failure|error:.*)$`)
 	p.cassert = c(`^(?:\S+: )?([^\s:]+):(\d+): (?:.*: )?(Assertion .*failed\.?)$`)
+	p.shunit = c(`^test\w*$`)
+	p.refused = c(`^shunit2:ERROR (\w+)\(\) (returned non-zero .*?)\.?$`)
 	return p
 })
 
-// markTests reads the runners that write a line for each test, which says how it ended: ctest, meson, GoogleTest, cmocka,
-// automake, and what projects write for themselves ("[fail] a list of two"). What a test wrote stands before that line where
+// markTests reads the runners that write a line for each test, which says how it ended: ctest, meson, GoogleTest and utest.h, cmocka,
+// automake, shunit2, which writes the name before the test and each failure where it comes, and what projects write for themselves ("[fail] a list of two"). What a test wrote stands before that line where
 // another one said that it began, and after it otherwise. Where the output is of a runner that blockTests, tapTests or another
 // one reads, or a compiler's, that is taken and this is not.
 type markTests struct {
 	Failures
-	name   string // of the test whose text is read; empty for none
-	ended  string // how it ended, where its text comes after that
-	before int    // Total when it began: tests that it ran itself stand for it
-	told   bool   // what follows repeats itself
+	name   string    // of the test whose text is read; empty for none
+	ended  string    // how it ended, where its text comes after that
+	before int       // Total when it began: tests that it ran itself stand for it
+	told   bool      // what follows repeats itself
+	shell  string    // the last name that may be one of a test of shunit2
+	bad    []Failure // its tests that ended with a status of their own, which is mostly that of an assertion that failed
 	lines  kept
 }
 
@@ -63,6 +68,22 @@ func (k *markTests) line(l string) (known bool) {
 				if !k.told {
 					k.after(m[1], strings.TrimSuffix(strings.ToLower(m[2])+", "+m[3], ", "))
 				}
+			}
+			return true
+		}
+	case c == 't':
+		if markForms().shunit.MatchString(l) {
+			k.shell = l
+		}
+	case c == 'A' && k.shell != "":
+		if text, ok := strings.CutPrefix(l, "ASSERT:"); ok && text != "" {
+			k.add(Failure{Test: k.shell, Finding: Finding{Message: text}})
+			return true
+		}
+	case c == 's':
+		if m := markForms().refused.FindStringSubmatch(l); m != nil {
+			if len(k.bad) < maxFailures {
+				k.bad = append(k.bad, Failure{Test: m[1], Finding: Finding{Message: m[2]}})
 			}
 			return true
 		}
@@ -133,6 +154,12 @@ func (k *markTests) flush() {
 
 func (k *markTests) end() *Failures {
 	k.flush()
+	for _, x := range k.bad {
+		if !slices.ContainsFunc(k.List, func(o Failure) bool { return o.Test == x.Test }) {
+			k.add(x)
+		}
+	}
+	k.bad = nil
 	return &k.Failures
 }
 
