@@ -36,7 +36,6 @@ var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, plac
 		`Missing required plugins: (\S+)`,
 		`PackageNotFoundError: No package metadata was found for (\S+)`,
 		`no required module provides package ([^\s;]+)`,
-		`missing go\.sum entry for (?:module providing package )?(\S+)`,
 		`error: no matching package named .([^\s` + "`'" + `]+)`,
 		`(?:utilities|programs?|commands?|tools?|dependencies|packages|modules) not found: (\S+)`,
 		`(node_modules) (?:missing|state file not found)`,
@@ -68,6 +67,10 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 		r.Outcome, r.Why = Unfinished, fmt.Sprintf("not done after %v (--timeout)", r.Duration.Round(time.Second))
 	case res.Reason == receipts.StopEnvMissing:
 		r.Outcome, r.Why = Needs, res.Detail
+	case !some && bytes.Contains(text, []byte("go: updates to go.mod needed")):
+		r.Outcome, r.Why, r.Line.Install = Needs, "its go.mod is not up to date", "go mod tidy"
+	case !some && bytes.Contains(text, []byte("missing go.sum entry for ")):
+		r.Outcome, r.Why, r.Line.Install = Needs, "its go.sum lacks a module", "go mod tidy"
 	case absent != nil && (!some || unfound):
 		name := first(absent[1:])
 		r.Outcome, r.Why, r.Unbuilt = Needs, name+" is missing", unbuilt(res.Step.Dir, name)
@@ -75,8 +78,6 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 		r.Outcome, r.Why = Needs, "a package cannot be fetched: "+line(text, patterns().offline)
 	case toolchain != nil && !some:
 		r.Outcome, r.Why = Needs, "needs a newer toolchain: "+line(text, patterns().toolchain)
-	case !some && bytes.Contains(text, []byte("go: updates to go.mod needed")):
-		r.Outcome, r.Why = Needs, "its go.mod is not up to date: go mod tidy"
 	case unfound:
 		r.Outcome, r.Why = Needs, "a program is missing"
 	case res.Reason == receipts.StopVacuous, bytes.Contains(text, []byte("matched no packages")):

@@ -80,7 +80,8 @@ func TestTry(t *testing.T) {
 		"cannot fetch itself": {map[string]string{"Makefile": "test:\n\t@echo 'ERROR  Refusing to run pnpm@10.33.0: its npm registry signature could not be verified'; exit 1\n"}, "Test with make: needs, a package cannot be fetched: ERROR  Refusing to run pnpm@10.33.0: its npm registry signature could not be verified", ""},
 		"is not installed itself": {map[string]string{"Makefile": "test:\n\t@printf '____ test_v ____\\nE   importlib.metadata.PackageNotFoundError: No package metadata was found for thing\\na.py:3: PackageNotFoundError\\n1 failed, 3 passed in 0.1s\\n'; exit 1\n"},
 			"Test with make: red, 1 of 4 tests, first: a.py:3: importlib.metadata.PackageNotFoundError: No package metadata was found for thing; thing is not installed", ""},
-		"a module is not tidy": {map[string]string{"Makefile": "test:\n\t@printf 'go: updates to go.mod needed; to update it:\\n\\tgo mod tidy\\n'; exit 1\n"}, "Test with make: needs, its go.mod is not up to date: go mod tidy", ""},
+		"a module is not tidy": {map[string]string{"Makefile": "test:\n\t@printf 'go: updates to go.mod needed; to update it:\\n\\tgo mod tidy\\n'; exit 1\n"}, "Test with make: needs, its go.mod is not up to date (go mod tidy)", ""},
+		"a sum is missing":     {map[string]string{"Makefile": "test:\n\t@printf 'go: example.com/x@v1.0.0: missing go.sum entry for go.mod file; to add it:\\n\\tgo mod download example.com/x\\n'; exit 1\n"}, "Test with make: needs, its go.sum lacks a module (go mod tidy)", ""},
 		"a test has a name":    {map[string]string{"Makefile": "test:\n\t@printf -- '--- FAIL: TestA (0.00s)\\n    a_test.go:3: got 1\\nFAIL\\nFAIL\\tx\\t0.1s\\n'; exit 1\n"}, "Test with make: red, 1 test, first: a_test.go:3: TestA: got 1", ""},
 		"changes a file":       {map[string]string{"Makefile": "test:\n\t@echo x >>a.txt\n", "a.txt": ""}, "Test with make: writes, it changed a.txt: see git diff", ""},
 		"leaves a file":        {map[string]string{"Makefile": "test:\n\t@touch new.txt\n"}, "Test with make: runs", "new.txt"},
@@ -103,6 +104,9 @@ func TestTry(t *testing.T) {
 				text := r.Line.Text + ": " + string(r.Outcome)
 				if r.Why != "" {
 					text += ", " + r.Why
+				}
+				if r.Line.Install != "" && r.Outcome == trial.Needs {
+					text += " (" + r.Line.Install + ")"
 				}
 				got, left = append(got, text), slices.Concat(left, r.Left, r.Caches, r.Beyond)
 			}
