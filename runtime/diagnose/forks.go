@@ -24,7 +24,7 @@ const maxForks = 256
 
 // forks tells apart the commands that a runner of a workspace starts at once, and whose lines it mixes: turbo writes
 // "package:task: " before each, pnpm -r "folder script: ". Such a name counts from the line on with which the runner says
-// that it starts the command: "a.c:3: " of a compiler is none.
+// that it starts the command, and "a.c:3: " of a compiler never does.
 type forks struct {
 	at map[string]int // the number of a command, by its name
 }
