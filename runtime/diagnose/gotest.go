@@ -79,6 +79,7 @@ type goSection struct {
 	current  *goTest // that prints
 	reported *goTest // that had its result just now
 	status   string
+	suite    goSuite // what no test is known to have printed: without -v that is all
 }
 
 // A goTest is a test that runs, or has failed.
@@ -86,6 +87,7 @@ type goTest struct {
 	name   string
 	lines  kept
 	goesOn int // how many more lines the present log may have that says why the test fails
+	suite  goSuite
 }
 
 func newSection(pkg string) *goSection {
@@ -332,8 +334,10 @@ func (s *goSection) line(l string, event bool) bool {
 		}
 	}
 	if t == nil {
+		s.suite.line(l)
 		return false
 	}
+	t.suite.line(l)
 	switch {
 	case t.lines.n < keptFirst:
 		t.lines.add(l, false)
@@ -415,12 +419,21 @@ func (s *goSection) failures() (list []Failure) {
 			name = name[:max(i, 0)]
 		}
 	}
+	unnamed := s.suite.end()
 	for _, t := range s.failed {
 		if panicked != "" && strings.HasPrefix(t.name, panicked+"/") && t.lines.n == 0 {
 			list[0].Test = t.name
 			continue
 		}
 		if parents[t.name] || panicked != "" && (t.name == panicked || strings.HasPrefix(panicked, t.name+"/")) {
+			continue
+		}
+		of := t.suite.end()
+		if t.lines.n == 0 {
+			of, unnamed = append(of, unnamed...), nil
+		}
+		if len(of) > 0 {
+			list = append(list, of...)
 			continue
 		}
 		list = append(list, t.failure(s.verbose, s.race))
