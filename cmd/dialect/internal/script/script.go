@@ -17,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -139,6 +140,8 @@ func File(what, name string) ([]byte, error) {
 		e = exit.Usagef("there is no script %s", name)
 		if above := scriptAbove(name); above != "" {
 			e.Hint("it is above: dialect run %s", report.Command([]string{above}))
+		} else if near := beside(name); near != "" {
+			e.Hint("did you mean dialect run %s?", report.Command([]string{near}))
 		} else if found, _ := filepath.Glob("*.dlct"); len(found) > 0 {
 			if len(found) == 1 && positions(name) != nil { // as `dialect log 3` names a line
 				return nil, e.Hint("line %s of %s: dialect run %s", name, found[0], report.Command([]string{found[0] + ":" + name}))
@@ -188,6 +191,25 @@ func about(name string, scripts []string) (hints []string) {
 		}
 	}
 	return hints
+}
+
+// beside returns the script of another folder that name, which is in that folder, may mean; empty if there is none.
+func beside(name string) string {
+	dir := filepath.Dir(name)
+	entries, err := os.ReadDir(dir)
+	if err != nil || dir == "." {
+		return ""
+	}
+	var found []string
+	for _, f := range entries {
+		if filepath.Ext(f.Name()) == ".dlct" {
+			found = append(found, f.Name())
+		}
+	}
+	if near := suggest.Near(filepath.Base(name), found); near != "" {
+		return filepath.Join(dir, near)
+	}
+	return ""
 }
 
 // scriptAbove returns the nearest script of that name in a folder above this one, as far up

@@ -176,6 +176,7 @@ func TestLook(t *testing.T) {
 		{"rake, with bundler that is missing", files{"Gemfile": "gem 'rake'\n", "Rakefile": "Minitest::TestTask.create\n"}, []string{"rake"}},
 		{"rake without tests", files{"Rakefile": "task :build do\nend\nnamespace :x do\n  task 'publish' => :build\nend\n"}, []string{"rake"}},
 		{"cmake", files{"CMakeLists.txt": "", "a.c": ""}, nil},
+		{"cmake, of the tests alone", files{"a.h": "", "test/CMakeLists.txt": "", "vendor/b/CMakeLists.txt": ""}, nil},
 		{"cmake, configured", files{"CMakeLists.txt": "", "out/CMakeCache.txt": "# x\nCMAKE_HOME_DIRECTORY:INTERNAL=ROOT\n", "out/CTestTestfile.cmake": ""}, []string{"cmake", "ctest"}},
 		{"cmake, configured for another project", files{"CMakeLists.txt": "", "lib/CMakeCache.txt": "CMAKE_HOME_DIRECTORY:INTERNAL=/other\n", "lib/CTestTestfile.cmake": ""}, []string{"cmake", "ctest"}},
 		{"cmake, configured without tests", files{"CMakeLists.txt": "", "out/CMakeCache.txt": "CMAKE_HOME_DIRECTORY:INTERNAL=ROOT\n"}, []string{"cmake", "ctest"}},
