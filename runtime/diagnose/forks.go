@@ -26,12 +26,16 @@ const maxForks = 256
 // "package:task: " before each, pnpm -r "folder script: ". Such a name counts from the line on with which the runner says
 // that it starts the command, and "a.c:3: " of a compiler never does.
 type forks struct {
-	at map[string]int // the number of a command, by its name
+	at    map[string]int // the number of a command, by its name
+	inner bool           // it reads one of them, and tells no further ones apart: their number would have no bound
 }
 
 // line returns the number of the command that wrote l, and what it wrote. folder is set where l is the line that starts it,
 // and names where it runs.
 func (f *forks) line(l []byte) (n int, own []byte, folder string, ok bool) {
+	if f.inner {
+		return 0, nil, "", false
+	}
 	if name, rest, cut := bytes.Cut(l, []byte(": ")); cut || bytes.HasSuffix(l, []byte(":")) {
 		if n, ok = f.at[string(bytes.TrimSuffix(name, []byte(":")))]; ok {
 			return n, rest, "", true
@@ -73,6 +77,7 @@ func (r *Reader) fork(l []byte) bool {
 	}
 	if n == len(r.forked) {
 		x := &readerFork{folder: folder}
+		x.forks.inner = true
 		x.describe(r.gotest.most)
 		r.forked = append(r.forked, x)
 		return true
@@ -134,7 +139,7 @@ func (c *Counter) fork(l []byte) bool {
 		return false
 	}
 	if n == len(c.forked) {
-		c.forked = append(c.forked, new(Counter))
+		c.forked = append(c.forked, &Counter{forks: forks{inner: true}})
 		return true
 	}
 	x := c.forked[n]

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,29 @@ func TestForks(t *testing.T) {
 		}
 		if failed := FailedTests([]byte(c.out)); !slices.Equal(failed, c.failed) {
 			t.Errorf("%s: %q", c.name, failed)
+		}
+	}
+}
+
+// Commands of commands are not told apart: 256 of each of 256 would take more memory than an output may.
+func TestForksInForks(t *testing.T) {
+	var out strings.Builder
+	for i := range maxForks {
+		fmt.Fprintf(&out, "p%d:test: cache miss\n", i)
+		for j := range 3 {
+			fmt.Fprintf(&out, "p%d:test: q%d:test: cache miss\n", i, j)
+		}
+	}
+	var count Counter
+	count.Write(0, []byte(out.String()))
+	var r Reader
+	r.Write(0, []byte(out.String()))
+	if len(count.forked) != maxForks || len(r.forked) != maxForks {
+		t.Fatalf("%d, %d", len(count.forked), len(r.forked))
+	}
+	for i := range maxForks {
+		if len(count.forked[i].forked)+len(r.forked[i].forked) > 0 {
+			t.Fatal("a command has commands")
 		}
 	}
 }
