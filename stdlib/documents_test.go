@@ -56,7 +56,7 @@ var documents = []struct{ schema, from, command string }{
 
 // internal are schemas of files that nobody else reads.
 var internal = []string{
-	"dialect.memory/4",
+	"dialect.memory/3",
 	"dialect.setup/1",                                                                              // beside what a setup of a clean checkout installed
 	"dialect.run/1", "dialect.resolve/1", "dialect.attempt/1", "dialect.claim/1", "dialect.lock/1", // names of a workflow and its activities
 }

@@ -54,7 +54,7 @@ type Memory struct {
 }
 
 const (
-	memoryMagic = "dialect.memory/4"
+	memoryMagic = "dialect.memory/3"
 	headerSize  = 4096
 	frameSize   = 112
 	edgeOffset  = 16 + 8 + 8 + 8 + 4 + 4 + 32 + 32 + 128

@@ -177,7 +177,7 @@ func (o *observer) missing(p *process.Result) string {
 	if unfound && len(argv) > 0 {
 		switch base := strings.TrimSuffix(filepath.Base(argv[0]), ".cmd"); base {
 		case "npm", "pnpm", "yarn", "bun":
-			if !ofShell && !(base == "pnpm" && pnpmSays(p.Tail) && !exists(filepath.Join(s.Dir, "node_modules"))) { // pnpm exits 1 in any case
+			if !ofShell && !(base == "pnpm" && pnpmSays(p.Tail) && pnpmShell().Match(p.Tail) && !exists(filepath.Join(s.Dir, "node_modules"))) { // pnpm exits 1 in any case
 				break
 			}
 			install := base + " install"
@@ -207,6 +207,11 @@ func shellSays(tail []byte) bool {
 	}
 	return shellWords().Match(tail[from:])
 }
+
+// pnpmShell matches what the shell of pnpm says of a command that is not there. A tool that fails may well say that some file is not.
+var pnpmShell = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:/bin/)?(?:sh|bash): (?:\d+: |line \d+: )?[\w@./-]+: (?:command )?not found\r?$|is not recognized as an internal or external command`)
+})
 
 // pnpmSays reports whether pnpm says that the packages are not there.
 func pnpmSays(tail []byte) bool {

@@ -63,6 +63,7 @@ func TestMissing(t *testing.T) {
 		{[]string{"make", "test"}, 1, "", gone, receipts.StopExitCode, "exit 1"},
 		{[]string{"npm", "test"}, 1, "", "sh: 1: vitest: not found\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"pnpm", "test"}, 1, "Local package.json exists, but node_modules missing, did you mean to install?\n", "sh: 1: vitest: not found\n--- FAIL: TestX (0.00s)\n", receipts.StopExitCode, "exit 1"},
+		{[]string{"pnpm", "test"}, 1, "Local package.json exists, but node_modules missing, did you mean to install?\n", "cat: data.json: No such file or directory\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"pnpm", "test"}, 1, "Local package.json exists, but node_modules missing, did you mean to install?\n", "one broken\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"make", "test"}, 127, "", "", receipts.StopExitCode, "exit 127"},
 		// Nothing was tested: pytest exits 5.

@@ -122,7 +122,14 @@ func (c *checkout) untouched(ctx context.Context, live *os.Root, name string, go
 		for parent != "" && !c.has(parent) {
 			parent, _ = split(parent)
 		}
-		return parent != "", nil
+		if parent == "" {
+			return false, nil
+		}
+		ok, err := c.unchanged(ctx, live, parent)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+			return false, nil
+		}
+		return ok, err
 	}
 	return false, err
 }
@@ -180,14 +187,20 @@ func (c *checkout) was(ctx context.Context, live *os.Root, name string) func(at 
 	return func(at string) (bool, error) { return stands(ctx, live, at, &c.files[i]) }
 }
 
+// beside returns a name in the folder of name that nothing has.
+func beside(name string) string {
+	dir, base := split(name)
+	return strings.TrimPrefix(fmt.Sprintf("%s/.%.200s.dialect-back-%08x", dir, base, rand.Uint32()), "/")
+}
+
 // writeBack makes one change of an upper layer in the working tree. The file takes its place whole, and what it takes the place of is looked
 // at once it has left it: an edit that was saved meanwhile stays.
 func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name string) error {
 	from := filepath.Join(upper, filepath.FromSlash(name))
 	st, gone, err := left(upper, name)
 	was := c.was(ctx, live, name)
-	dir, base := split(name)
-	temp := strings.TrimPrefix(fmt.Sprintf("%s/.%.200s.dialect-back-%08x", dir, base, rand.Uint32()), "/")
+	dir, _ := split(name)
+	temp := beside(name)
 	switch {
 	case gone:
 		if was != nil {
@@ -206,7 +219,11 @@ func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name str
 	}
 	if dir != "" {
 		if info, err := live.Lstat(dir); err == nil && !info.IsDir() {
-			if err := live.Remove(dir); err != nil { // that it is the snapshot's was looked at
+			before := c.was(ctx, live, dir)
+			if before == nil {
+				return errEdited
+			}
+			if err := takeAway(live, beside(dir), dir, before); err != nil {
 				return err
 			}
 		}

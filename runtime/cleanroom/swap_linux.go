@@ -14,7 +14,7 @@ import (
 //
 // Source: renameat2(2).
 func swapIn(live *os.Root, temp, name string, was func(at string) (bool, error)) error {
-	dir, err := live.Open(filepath.Dir(name))
+	dir, err := live.OpenFile(filepath.Dir(name), os.O_RDONLY|unix.O_DIRECTORY, 0) // a FIFO in its place would be waited for
 	if err != nil {
 		return err
 	}
