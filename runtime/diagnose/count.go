@@ -139,7 +139,7 @@ type denial struct {
 	open     bool            // a summary began, and tells of no failure so far
 	green    bool            // a summary was without a failure
 	failed   int             // in the summaries that have some
-	goFailed bool            // the last line of go test that says how packages ended is one of a failure
+	goFailed bool            // the last line of go test, or of a test binary, that says how it ended is one of a failure
 	goSeen   bool            // there was a line of a package that failed
 	said     bool            // a tool said so, and not how many
 	plans    int             // of TAP
@@ -190,7 +190,7 @@ func (c *Counter) ownDenied() (failed int, denied bool) {
 	d := c.denied // a copy: the result is the same when it is asked again
 	denied = d.said
 	switch {
-	case c.found&(goJSON|goVerbose|goPlain) == 0:
+	case c.found&(goJSON|goVerbose|goPlain) == 0 && !d.goFailed:
 	case len(d.packages) > 0 || d.goFailed:
 		denied = true
 		d.failed += c.events.Failed + c.verbose.Failed
@@ -401,6 +401,11 @@ func (c *Counter) line(l []byte) {
 		if c.goPackage(l) || c.tapTest(l) {
 			return
 		}
+	case 'P':
+		if string(l) == "PASS" { // of a test binary
+			c.denied.goFailed = false
+			return
+		}
 	case '1', 'T':
 		if bytes.HasPrefix(l, []byte("1..")) || bytes.HasPrefix(l, []byte("TAP version ")) {
 			c.found |= tapLines
@@ -480,8 +485,8 @@ func (c *Counter) goTest(l []byte) {
 
 // goPackage notes the line of a package: "ok  \texample.com/m\t0.01s".
 func (c *Counter) goPackage(l []byte) bool {
-	if string(l) == "FAIL" { // the last line, where a package failed
-		c.denied.goFailed = c.denied.goSeen
+	if string(l) == "FAIL" { // the last line, where a package failed, and that of a test binary
+		c.denied.goFailed = c.denied.goSeen || c.verbose.Failed > 0
 		return true
 	}
 	empty := bytes.HasSuffix(l, []byte("[no test files]")) || bytes.HasSuffix(l, []byte("[no tests to run]"))
