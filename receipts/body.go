@@ -214,6 +214,9 @@ type Tested struct {
 
 // String renders t: "253 tests, 17 fewer than at g-6310ea6a781d".
 func (t *Tested) String() string {
+	if t.Before != nil && t.Tests == (Tests{}) { // nothing was said of tests, which is not that there were none
+		return fmt.Sprintf("no test counted, %d at %s", t.Before.Ran(), GateID(t.Gate))
+	}
 	number := func(n int, word string) string {
 		if n == 1 {
 			return "1 " + word
