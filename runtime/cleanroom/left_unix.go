@@ -113,11 +113,10 @@ func copyOut(ctx context.Context, root *os.Root, name, to string, f *workspace.F
 
 // unchanged reports whether what is at a path of root is what the snapshot has there, or has nothing there.
 func (c *checkout) unchanged(ctx context.Context, root *os.Root, name string) (bool, error) {
-	i, ok := slices.BinarySearchFunc(c.files, name, func(f workspace.File, name string) int { return cmp.Compare(f.Path, name) })
-	if !ok {
-		return true, nil
+	if was := c.was(ctx, root, name); was != nil {
+		return was(name)
 	}
-	return stands(ctx, root, name, &c.files[i])
+	return true, nil
 }
 
 // stands reports whether what is at a path of root is f.
