@@ -91,6 +91,9 @@ type Receipt struct {
 	// Reused is the receipt whose result this one repeats: nothing was executed.
 	Reused Hash `json:"reused,omitzero"`
 
+	// HandedBack is the gate that the agent of a task handed back, and that this success rests on.
+	HandedBack Hash `json:"handed_back,omitzero"`
+
 	// What the tool itself claims.
 	Result  Datum   `json:"result,omitzero"`  // its own JSON, as an opaque text
 	Effects Datum   `json:"effects,omitzero"` // likewise
@@ -428,10 +431,24 @@ type Gate struct {
 
 	// Parent is the step of another run that started this gate's run: "RUN/STEP".
 	Parent string `json:"parent,omitempty"`
-	// Nested are the gates of runs that commands of this one started. They are
-	// consumed with it, and prove nothing for it: a command can write what it likes.
+	// Nested are the gates of runs that commands of this one started. Those that nobody has consumed yet are consumed with
+	// it. They prove nothing for it: a command can write what it likes. What failed in them, or was repeated, counts for it all the same.
 	Nested []Hash `json:"nested,omitempty"`
 	Signer string `json:"signer,omitempty"` // as in [Receipt]
+}
+
+// TookIn returns the records that the one with this body rests on, or has taken in: the members of a gate and the gates nested
+// in it, or the gate that an agent handed back.
+func TookIn(body any) []Hash {
+	switch b := body.(type) {
+	case *Gate:
+		return slices.Concat(b.Members, b.Nested)
+	case *Receipt:
+		if !b.HandedBack.IsZero() {
+			return []Hash{b.HandedBack}
+		}
+	}
+	return nil
 }
 
 // CameDuringRun is the reason that [Gate.Beyond] has for a file that came while the run went on.

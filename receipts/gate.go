@@ -85,12 +85,13 @@ type GateRequest struct {
 	BeyondMore  int
 	Came        int // likewise
 	Parent      string
-	AcceptFlaky string // why passes after failures are accepted; empty: they are not
-	Strict      bool   // refuse passes after failures
-	Level       int    // of the gate receipt: failures of a lower one do not count
-	By          string // who accepts
-	AnyRun      bool   // the receipts may be of any run, but all of Tree
-	AnySession  bool   // and of any session
+	Apart       []string // steps whose commands' own runs decide nothing: no gate of them is nested in this one
+	AcceptFlaky string   // why passes after failures are accepted; empty: they are not
+	Strict      bool     // refuse passes after failures
+	Level       int      // of the gate receipt: failures of a lower one do not count
+	By          string   // who accepts
+	AnyRun      bool     // the receipts may be of any run, but all of Tree
+	AnySession  bool     // and of any session
 }
 
 // A Decision is the answer to a gate, a validation or a consumption. It passed if
@@ -101,7 +102,7 @@ type Decision struct {
 	Gate     Hash    // of the gate receipt, if a gate passed
 	Level    int     // lowest trust level of the records
 	Reused   int     // of them, those that repeat an earlier result
-	Nested   []Hash  // gates of nested runs, to be consumed too
+	Nested   []Hash  // see [Gate]
 	Accepted []Hash  // failures that the request accepts
 	// Failures and Early count answers of no, and ends before an answer, of the same
 	// commands on the same tree.

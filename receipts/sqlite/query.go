@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -165,11 +164,7 @@ func (s *Store) below(ctx context.Context, es []receipts.Entry) ([]receipts.Hash
 		seen[e.SHA] = true
 		all = append(all, e.SHA)
 		v, _ := e.Parse()
-		g, ok := v.(*receipts.Gate)
-		if !ok {
-			continue
-		}
-		for _, h := range slices.Concat(g.Members, g.Nested) {
+		for _, h := range receipts.TookIn(v) {
 			m, ok, err := s.bySHA(ctx, h)
 			if err != nil {
 				return nil, err

@@ -13,8 +13,9 @@ func (s *Session) aged(q Query, res *Result) {
 		return
 	}
 	var repeated []receipts.Hash
-	for _, m := range res.Members {
-		if r := receipt(m); !r.Reused.IsZero() {
+	leaves := res.Leaves()
+	for _, m := range leaves {
+		if r := receipt(m.Entry); !r.Reused.IsZero() {
 			repeated = append(repeated, r.Reused)
 		}
 	}
@@ -22,8 +23,8 @@ func (s *Session) aged(q Query, res *Result) {
 	if len(repeated) > 0 {
 		first = s.bySHA(repeated...)
 	}
-	for _, m := range res.Members {
-		r := receipt(m)
+	for _, m := range leaves {
+		r := receipt(m.Entry)
 		ran, since := r, ""
 		if !r.Reused.IsZero() {
 			ran, since = nil, ", and its result was repeated since"
@@ -31,17 +32,17 @@ func (s *Session) aged(q Query, res *Result) {
 				ran = receipt(e)
 			}
 			if ran == nil || !ran.Reused.IsZero() {
-				res.no(Stale, receipts.TooOld, m.SHA, "%s repeats the result of %s, which does not say here when it ran; at most %v is accepted", q.describe(r), r.Reused.Short(), q.MaxAge)
+				res.no(Stale, receipts.TooOld, m.SHA, "%s repeats the result of %s, which does not say here when it ran; at most %v is accepted", q.describeLeaf(m), r.Reused.Short(), q.MaxAge)
 				continue
 			}
-		} else if m == res.Gate {
+		} else if m.Entry == res.Gate {
 			continue // its own time is that of the record that was asked about
 		}
 		switch age := q.Now.Sub(ran.Timestamp.Time); {
 		case age > q.MaxAge:
-			res.no(Stale, receipts.TooOld, m.SHA, "%s ran %v ago%s; at most %v is accepted", q.describe(r), age.Round(time.Millisecond), since, q.MaxAge)
+			res.no(Stale, receipts.TooOld, m.SHA, "%s ran %v ago%s; at most %v is accepted", q.describeLeaf(m), age.Round(time.Millisecond), since, q.MaxAge)
 		case age < -time.Minute:
-			res.no(Stale, receipts.TooOld, m.SHA, "%s is dated %v in the future: a clock was changed", q.describe(r), (-age).Round(time.Second))
+			res.no(Stale, receipts.TooOld, m.SHA, "%s is dated %v in the future: a clock was changed", q.describeLeaf(m), (-age).Round(time.Second))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -74,10 +75,12 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		members = append(members, x.SHA)
 	}
 	if d.Passed() {
-		if d.Nested = s.nested(g.Run); len(d.Nested) > receipts.MaxMembers/4 {
+		d.Nested = s.nested(g)
+		if len(d.Nested) > receipts.MaxMembers/4 {
 			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Missing,
 				Message: fmt.Sprintf("%d runs were started by steps of this run and left gates, and a gate takes in %d", len(d.Nested), receipts.MaxMembers/4)})
 		}
+		s.decideInner(g, &d, counted)
 	}
 	if s.refuse(&d) {
 		return d, nil, s.err
@@ -281,34 +284,65 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 	return receipts.FlakyPass, fmt.Sprintf("is flaky: the same command failed on the same tree before, receipt %s; change what is wrong, give the binding `retries`, or accept it with `--accept-flaky REASON`", before[len(before)-1].SHA.Short())
 }
 
-// nested returns the unconsumed final gates of runs that steps of run started, which
-// its own gate takes along.
-func (s *Session) nested(run string) []receipts.Hash {
-	key := shortText(run)
-	list := make(map[receipts.Hash]*receipts.Entry)
+// decideInner refuses a gate for what is known of the commands of runs that its lines started, as [Session.last] does.
+func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, counted map[uint64]bool) {
+	var members []*receipts.Entry
+	lines := make(map[string]receipts.Expectation)
+	for i := range d.Records {
+		members = append(members, &d.Records[i])
+	}
+	for _, x := range g.Expect {
+		lines[x.Step] = x
+	}
+	leaves := s.inner(d.Nested, members, func(receipts.Hash) {})
+	if len(leaves) == 0 {
+		return
+	}
+	list := make(map[receipts.Hash]*receipts.Entry, len(leaves))
+	for _, m := range leaves {
+		list[m.SHA] = m.Entry
+	}
+	ran, commands := ranOn(list)
+	h := s.historyOf(commands, ran)
+	for _, m := range leaves {
+		x := receipts.Expectation{}
+		if m.By != nil {
+			x = lines[m.By.Step]
+		}
+		x.Flaky = x.Flaky || receipt(m.Entry).Attempt > 1
+		if reason, text := s.lastWord(g, x, m.Entry, h, counted, d); reason != "" {
+			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: reason, SHA: m.SHA, Step: x.Step,
+				Message: fmt.Sprintf("%s: the receipt %s %s", Query{}.describeLeaf(m), m.SHA.Short(), text)})
+		}
+	}
+}
+
+// nested returns the gates of runs that steps of a run started and that decide for it, without those that others of them took in.
+func (s *Session) nested(g receipts.GateRequest) []receipts.Hash {
+	key := shortText(g.Run)
+	if key == 0 {
+		return nil
+	}
 	var order []receipts.Hash
+	taken := make(map[receipts.Hash]bool)
 	for seq := range s.index.marks {
-		m := &s.index.marks[seq]
-		if m.kind != kindGate || m.parent != key || m.flags&flagFinal == 0 || run == "" {
+		if m := &s.index.marks[seq]; m.kind != kindGate || m.parent != key {
 			continue
 		}
 		e := s.entry(int64(seq))
 		if e == nil {
 			return nil
 		}
-		if g, ok := body(e).(*receipts.Gate); ok && g.Final && runOf(g.Parent) == run {
-			list[e.SHA] = e
-			order = append(order, e.SHA)
+		b, ok := body(e).(*receipts.Gate)
+		if !ok || runOf(b.Parent) != g.Run || slices.Contains(g.Apart, strings.TrimPrefix(b.Parent, g.Run+"/")) {
+			continue
+		}
+		order = append(order, e.SHA)
+		for _, h := range receipts.TookIn(b) {
+			taken[h] = true
 		}
 	}
-	s.follow(list)
-	var hashes []receipts.Hash
-	for _, h := range order {
-		if list[h].Consumption == nil {
-			hashes = append(hashes, h)
-		}
-	}
-	return hashes
+	return slices.DeleteFunc(order, func(h receipts.Hash) bool { return taken[h] })
 }
 
 // Consume judges what is to be consumed: each record that ids name as [Session.Verify]
@@ -491,11 +525,13 @@ func (s *Session) below(list map[receipts.Hash]*receipts.Entry) []receipts.Hash 
 			}
 			seen[h] = true
 			all = append(all, h)
+			below := receipts.TookIn(body(e))
 			if g, ok := body(e).(*receipts.Gate); ok {
-				for _, m := range slices.Concat(g.Members, g.Nested) {
-					if !seen[m] {
-						next = append(next, m)
-					}
+				below = append(s.took(e, g.Nested), g.Members...)
+			}
+			for _, m := range below {
+				if !seen[m] {
+					next = append(next, m)
 				}
 			}
 		}
@@ -512,6 +548,20 @@ func (s *Session) below(list map[receipts.Hash]*receipts.Entry) []receipts.Hash 
 	}
 	slices.SortFunc(all, func(a, b receipts.Hash) int { return slices.Compare(a[:], b[:]) })
 	return all
+}
+
+// took returns those of nested gates that were consumed with the gate e, and by nobody before.
+func (s *Session) took(e *receipts.Entry, nested []receipts.Hash) (list []receipts.Hash) {
+	if len(nested) == 0 {
+		return nil
+	}
+	found := s.bySHA(nested...)
+	for _, h := range nested {
+		if n := found[h]; n == nil || n.Consumption == nil || n.Consumption.By == e.SHA.String() {
+			list = append(list, h)
+		}
+	}
+	return list
 }
 
 // Passed returns the newest receipt about a command on a tree, if it says that the

@@ -49,7 +49,7 @@
 //     did.
 //  12. It is of the session and nonce, and no older than what is asked for, and so is the run of each member: one that
 //     repeats a result is as old as the receipt that it repeats (TestAge). No member repeats an earlier result if
-//     fresh ones are asked for.
+//     fresh ones are asked for. If a run is named, all of it was recorded after that run began (TestAfter).
 //
 // The last word (TestLastWord):
 //
@@ -68,6 +68,10 @@
 //  15. If the query is strict, no command of the gate failed so before it passed either,
 //     unless its binding has retries, or somebody of no lower level accepted that
 //     failure after it happened (TestLevel). If it is not, the result counts them.
+//
+// 12 to 15 are also of the receipts of runs that a command of the gate started, as far as the gate has taken theirs in, and of
+// those below a gate that an agent handed back (TestInner). A result that one of them repeats has at least the level that is asked
+// for (TestInnerLevel); what they ran themselves needs none, since the command that started them is of the gate.
 //
 // Where it ran:
 //
@@ -137,7 +141,7 @@
 //     recorded is consistent, and not that it happened.
 //  28. A failure on other files says nothing of these: one more untracked file makes another tree.
 //  29. A log shows what was recorded. Records that were cut off the end of a log that
-//     nobody kept a checkpoint of, and commands that ran without a record, leave no trace.
+//     nobody kept a checkpoint of, and commands that ran without a record, or with one in another log, leave no trace.
 //  30. The folder of the memory is written by the verifier alone, where MemoryKept is set.
 //  31. The files were not changed and put back while a command ran, and nothing outside
 //     of the tree decided: see package runtime/workspace.

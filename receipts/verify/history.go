@@ -78,8 +78,9 @@ func (s *Session) last(q Query, res *Result) {
 	var ran []*receipts.Receipt
 	// The last pass of each command among the members: a line may stand twice in a script.
 	passes, commands := make(map[uint64]int64), make(map[uint64]bool)
-	for _, m := range res.Members {
-		r := receipt(m)
+	leaves := res.Leaves()
+	for _, m := range leaves {
+		r := receipt(m.Entry)
 		ran = append(ran, r)
 		key := commandKey(r.Command, r.Dir, r.Place)
 		passes[key], commands[key] = max(passes[key], m.Seq), true
@@ -93,18 +94,23 @@ func (s *Session) last(q Query, res *Result) {
 		setup   receipts.Hash
 	}
 	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
-	for _, m := range res.Members {
+	for _, m := range leaves {
 		if s.stopped() {
 			return
 		}
-		r := receipt(m)
+		r, q := receipt(m.Entry), q
+		if m.Inner && (res.Body == nil || r.Matrix != res.Body.Matrix) {
+			q.Inputs = nil // of bindings of another matrix
+		}
 		if q.Fresh && !r.Reused.IsZero() {
-			res.no(Missing, receipts.ReusedResult, m.SHA, "%s repeats the result of %s", q.describe(r), r.Reused.Short())
+			res.no(Missing, receipts.ReusedResult, m.SHA, "%s repeats the result of %s", q.describeLeaf(m), r.Reused.Short())
 		}
 		if now, ok := q.present(r); ok && r.Binding != "" && r.HeldInputs() != now {
-			res.no(Stale, receipts.InputsChanged, m.SHA, "%s: the files that its binding names as `inputs` are not those that it ran with", q.describe(r))
+			res.no(Stale, receipts.InputsChanged, m.SHA, "%s: the files that its binding names as `inputs` are not those that it ran with", q.describeLeaf(m))
 		}
-		s.executableNote(res, m, r)
+		if !m.Inner {
+			s.executableNote(res, m.Entry, r)
+		}
 		key := commandKey(r.Command, r.Dir, r.Place)
 		if l := (line{key, r.Binding, r.Inputs, r.Clean != nil, installed(r)}); asked[l] {
 			continue
@@ -119,11 +125,14 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		failures := h.ends(key, no, q.Level, res.below)
 		accepted := s.accepted(failures)
-		flaky := slices.ContainsFunc(q.Require, func(n Requirement) bool { return n.Binding == r.Binding && n.Flaky })
+		flaky := slices.ContainsFunc(q.Require, func(n Requirement) bool {
+			return n.Flaky && (n.Binding == r.Binding || m.By != nil && n.Binding == m.By.Binding)
+		})
 		for _, f := range failures {
 			first := !counted[f.SHA]
 			counted[f.SHA] = true
 			switch {
+			case m.Inner && !sameFiles(r, receipt(f)):
 			case !q.counts(receipt(f)):
 				if first {
 					res.InPlace++
@@ -138,16 +147,14 @@ func (s *Session) last(q Query, res *Result) {
 				if first {
 					res.Failures++
 				}
-				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree after it had passed, receipt %s", q.describe(r), f.SHA.Short())
+				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree after it had passed, receipt %s", q.describeLeaf(m), f.SHA.Short())
 			default:
 				if first {
 					res.Failures++
 				}
 				fr := receipt(f)
-				// A later attempt of the same step says that its binding has retries.
-				retried := r.Attempt > 1 && fr.Run == r.Run && fr.Step == r.Step
-				if q.Strict && !retried && !(flaky && fr.Binding == r.Binding) {
-					res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it, receipt %s", q.describe(r), f.SHA.Short())
+				if q.Strict && !(flaky && fr.Binding == r.Binding) && !s.retried(fr, r, m.By) {
+					res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it, receipt %s", q.describeLeaf(m), f.SHA.Short())
 				}
 			}
 		}

@@ -80,6 +80,7 @@ type Query struct {
 	Policy         string                   // why the present matrix is not the trusted one; empty if it is
 	Inputs         map[string]receipts.Hash // the present inputs of bindings; see [receipts.Receipt]
 	Session, Nonce string                   // empty for any
+	After          string                   // a run: what answers has to have been recorded after it began; empty for any
 	Level          int                      // the least trust level
 	Kept           bool                     // a checkpoint that the verifier kept has to cover the gate: what was cut off after it left no trace
 	MaxAge         time.Duration
@@ -97,6 +98,7 @@ type Result struct {
 	Gate     *receipts.Entry    // that it rests on, or that comes nearest
 	Body     *receipts.Gate     // of Gate
 	Members  []*receipts.Entry  // the receipts below Gate
+	Inner    []Leaf             // those of runs that commands of Members started
 	Level    int                // lowest of Gate and Members; 0 without a gate
 	Ground   receipts.Ground    // the least of where Members ran
 	Lowered  []string           // what members saw of the machine in spite of a clean checkout
@@ -111,9 +113,10 @@ type Result struct {
 	InPlace  int
 	Accepted []string // who accepted failures, and why: `accepted by ann: "no network"`
 	// Below counts records about this tree that were left aside for their level.
-	Below int
-	below map[int64]bool
-	came  int // [receipts.Gate.Came] of the gates among the members
+	Below  int
+	below  map[int64]bool
+	nested []receipts.Hash // [receipts.Gate.Nested] of the gate, and of those among the members
+	came   int             // [receipts.Gate.Came] of the gates among the members
 	// Ungated are receipts that a gate made now would take, and that with it would answer
 	// the query; they count for nothing before. Nil where the result is Verified.
 	Ungated []*receipts.Entry
@@ -194,6 +197,24 @@ func (s *Session) keeps(seq int64) bool {
 func (s *Session) mustKeep(q Query, res *Result, name string) {
 	if q.Kept && !s.keeps(res.Gate.Seq) {
 		res.no(Missing, receipts.NotKept, res.Gate.SHA, "%s came after the checkpoint that was kept: what was cut off the log since then left no trace", name)
+	}
+}
+
+// mustFollow checks that the record of a result and its members came after the run began that the query names.
+func (s *Session) mustFollow(q Query, res *Result, name string) {
+	if q.After == "" {
+		return
+	}
+	begun, err := s.find(q.After)
+	if err != nil {
+		res.no(Missing, receipts.OtherRun, res.Gate.SHA, "the beginning of the run %s is not in the log", q.After)
+		return
+	}
+	for _, e := range append([]*receipts.Entry{res.Gate}, res.Members...) {
+		if e.Seq <= begun {
+			res.no(Missing, receipts.OtherRun, e.SHA, "%s rests on what was recorded before the run %s began", name, q.After)
+			return
+		}
 	}
 }
 
@@ -377,6 +398,9 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	for _, m := range res.Members {
 		res.Level = min(res.Level, m.Level)
 	}
+	res.Inner = s.inner(res.nested, res.Members, func(sha receipts.Hash) {
+		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run that a line of the gate %s started", sha.Short(), id)
+	})
 	// A producer's own word is never raised, only lowered.
 	res.Level = min(res.Level, max(g.Level, receipts.LevelHash))
 
@@ -389,6 +413,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	name := "the gate " + id
 	q.identify(res, e.SHA, name, g.Session, g.Nonce, g.Timestamp.Time, g.Place)
 	s.mustKeep(q, res, name)
+	s.mustFollow(q, res, name)
 	q.rules(res, e.SHA, name, g.Matrix)
 	q.trees(g, res, id)
 	if x == whole {
@@ -405,6 +430,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 			res.no(Policy, receipts.OtherPolicy, m.SHA, "%s is of another matrix than its gate", q.describe(r))
 		}
 	}
+	s.repeats(q, res)
 	s.aged(q, res)
 	s.last(q, res)
 	return res
@@ -426,9 +452,14 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	if reason != "" {
 		res.no(Failed, reason, e.SHA, "%s %s", name, text)
 	}
+	res.Inner = s.inner(nil, res.Members, func(sha receipts.Hash) {
+		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run behind %s", sha.Short(), name)
+	})
 	q.identify(res, e.SHA, name, r.Session, r.Nonce, r.Timestamp.Time, r.Place)
+	s.repeats(q, res)
 	s.aged(q, res)
 	s.mustKeep(q, res, name)
+	s.mustFollow(q, res, name)
 	q.ground(res)
 	if r.Binding != "" {
 		q.rules(res, e.SHA, name, r.Matrix)
@@ -559,6 +590,7 @@ func (s *Session) flatten(g *receipts.Gate, res *Result) {
 		list map[receipts.Hash]*receipts.Entry
 	}
 	seen := make(map[receipts.Hash]bool)
+	res.nested = append(res.nested, g.Nested...)
 	stack := []level{{g.Members, s.bySHA(g.Members...)}}
 	for len(stack) > 0 && s.err == nil {
 		top := &stack[len(stack)-1]
@@ -586,6 +618,7 @@ func (s *Session) flatten(g *receipts.Gate, res *Result) {
 		case *receipts.Gate:
 			res.Level = min(res.Level, e.Level)
 			res.came += b.Came
+			res.nested = append(res.nested, b.Nested...)
 			stack = append(stack, level{b.Members, s.bySHA(b.Members...)})
 		default:
 			res.no(Tampered, receipts.NotReceipt, sha, "the member %s of the gate is not a receipt", sha.Short())

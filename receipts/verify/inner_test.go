@@ -1,0 +1,245 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// outer is the run that starts others: of the line "all", whose command runs the script of lint.
+func (m *maker) outer(nested []receipts.Hash, change ...func(*receipts.Receipt)) receipts.Hash {
+	m.t.Helper()
+	h := m.receipt(append([]func(*receipts.Receipt){of("all")}, change...)...)
+	return m.gate([]receipts.Hash{h}, func(g *receipts.Gate) { g.Nested = nested })
+}
+
+// started is a receipt of a run that step 1 of the outer one started, in the project a, under its matrix.
+func started(r *receipts.Receipt) {
+	r.Run, r.Place, r.Matrix = "r-2", receipts.Text("a"), receipts.Hash{9}
+}
+
+// inside is the gate of that run.
+func (m *maker) inside(members ...receipts.Hash) receipts.Hash {
+	m.t.Helper()
+	return m.gate(members, func(g *receipts.Gate) {
+		g.Run, g.Parent, g.Place, g.Matrix = "r-2", "r-1/1", receipts.Text("a"), receipts.Hash{9}
+	})
+}
+
+// TestInner has a line start a run, or an agent hand one back. Conditions 12 to 15 are of what that did, too.
+func TestInner(t *testing.T) {
+	repeats := func(h receipts.Hash) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Reused = h }
+	}
+	again := func(r *receipts.Receipt) { r.Attempt = 2 }
+	fresh := func(q *Query) { q.Fresh = true }
+	young := func(q *Query) { q.Now, q.MaxAge = noon.Add(10*time.Second), 9*time.Second } // the first record is just that old
+	older := func(q *Query) { young(q); q.Now = q.Now.Add(time.Second) }
+	for _, tt := range []struct {
+		name string
+		log  func(m *maker)
+		ask  func(*Query)
+		want Verdict
+		says string
+	}{
+		{"as it should be", func(m *maker) { m.outer([]receipts.Hash{m.inside(m.receipt(started))}) }, strict, Verified, ""},
+		{"failed before", func(m *maker) {
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{m.inside(m.receipt(started))})
+		}, strict, Flaky, "q.dlct:1 (Check with lint), in a run that q.dlct:1 (Check with lint) started, passed on this tree only after it had failed on it"},
+		{"failed before, not strictly", func(m *maker) {
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{m.inside(m.receipt(started))})
+		}, nil, Verified, ""},
+		{"failed after", func(m *maker) {
+			g := m.inside(m.receipt(started))
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{g})
+		}, nil, Failed, "failed on this tree after it had passed"},
+		{"failed before in another project", func(m *maker) {
+			m.receipt(started, failing, func(r *receipts.Receipt) { r.Place = receipts.Text("b") })
+			m.outer([]receipts.Hash{m.inside(m.receipt(started))})
+		}, strict, Verified, ""},
+		{"failed before on other files than it passed on", func(m *maker) {
+			m.receipt(started, failing, of("all"))
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{m.inside(m.receipt(started, func(r *receipts.Receipt) { r.Workspace.Before = treeB }))})
+		}, strict, Verified, ""},
+		{"failed before, and the outer line has retries", func(m *maker) {
+			m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{m.inside(m.receipt(started, func(r *receipts.Receipt) { r.Run = "r-3" }))}, again)
+		}, strict, Verified, ""},
+		{"failed in a run of its own, and the outer line has retries", func(m *maker) {
+			m.run("r-2")
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{m.inside(m.receipt(started, func(r *receipts.Receipt) { r.Run = "r-3" }))}, again)
+		}, strict, Flaky, "only after it had failed"},
+		{"failed before, and retries of the outer binding allow it", func(m *maker) {
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{m.inside(m.receipt(started))})
+		}, func(q *Query) { q.Strict, q.Require[0].Flaky = true, true }, Verified, ""},
+		{"failed before, two runs down", func(m *maker) {
+			m.receipt(started, failing)
+			g := m.inside(m.receipt(started))
+			g = m.gate([]receipts.Hash{m.receipt(of("vet"), started)}, func(b *receipts.Gate) { b.Run, b.Parent, b.Nested = "r-3", "r-1/1", []receipts.Hash{g} })
+			m.outer([]receipts.Hash{g})
+		}, strict, Flaky, "only after it had failed"},
+		{"repeated", func(m *maker) {
+			m.outer([]receipts.Hash{m.inside(m.receipt(started, repeats(m.receipt(started))))})
+		}, strict, Verified, ""},
+		{"repeated, and fresh results are asked for", func(m *maker) {
+			m.outer([]receipts.Hash{m.inside(m.receipt(started, repeats(m.receipt(started))))})
+		}, fresh, Missing, "repeats the result of"},
+		{"repeated after a long time", func(m *maker) {
+			h := m.receipt(started)
+			m.n = 7
+			m.outer([]receipts.Hash{m.inside(m.receipt(started, repeats(h)))})
+		}, older, Stale, "its result was repeated since"},
+		{"young enough", func(m *maker) {
+			h := m.receipt(started)
+			m.n = 2
+			m.outer([]receipts.Hash{m.inside(m.receipt(started, repeats(h)))})
+		}, young, Verified, ""},
+		{"a gate that names what is not in the log", func(m *maker) { m.outer([]receipts.Hash{{3}, m.inside(receipts.Hash{4})}) }, strict, Verified, ""},
+		{"handed back", func(m *maker) {
+			g := m.gate([]receipts.Hash{m.receipt(started)})
+			m.gate([]receipts.Hash{m.receipt(of("all"), func(r *receipts.Receipt) { r.HandedBack = g })})
+		}, strict, Verified, ""},
+		{"failed before, and handed back", func(m *maker) {
+			m.receipt(started, failing)
+			g := m.gate([]receipts.Hash{m.receipt(started)})
+			m.gate([]receipts.Hash{m.receipt(of("all"), func(r *receipts.Receipt) { r.HandedBack = g })})
+		}, strict, Flaky, "only after it had failed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMaker(t)
+			tt.log(m)
+			q := asked(func(q *Query) {
+				q.Require = []Requirement{{Name: "all", Binding: "check_all", Command: receipts.CommandHash([]string{"all"}), Words: "all"}}
+			})
+			if tt.ask != nil {
+				tt.ask(&q)
+			}
+			if res := ask(t, m.open(Options{}), q); res.Verdict != tt.want || !strings.Contains(told(res), tt.says) {
+				t.Errorf("%s\nwant %s %q", told(res), tt.want, tt.says)
+			}
+		})
+	}
+}
+
+// TestInnerCounts has what inner runs left counted in the outer verdict.
+func TestInnerCounts(t *testing.T) {
+	m := newMaker(t)
+	m.receipt(started, killed)
+	f := m.receipt(started, failing)
+	m.accept(f)
+	m.outer([]receipts.Hash{m.inside(m.receipt(started))})
+	res := ask(t, m.open(Options{}), asked(strict, nothing))
+	if res.Verdict != Verified || res.Early != 1 || !slices.Equal(res.Accepted, []string{`accepted by ann: "the network"`}) {
+		t.Errorf("%s; %d ended early, accepted: %q", told(res), res.Early, res.Accepted)
+	}
+}
+
+// TestInnerLevel has a signed run start one that repeats a result: what an agent recorded without a key does not count for it.
+func TestInnerLevel(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, own := range []bool{true, false} {
+		m := newMaker(t)
+		if own {
+			m.sign = s
+		}
+		h := m.receipt(started)
+		m.sign = nil
+		g := m.inside(m.receipt(started, func(r *receipts.Receipt) { r.Reused = h }))
+		m.sign = s
+		m.outer([]receipts.Hash{g})
+		m.signCheckpoint(s)
+		res := ask(t, m.open(Options{Keys: keys}), asked(strict, nothing, signed))
+		switch {
+		case own && (res.Verdict != Verified || res.Level != receipts.LevelKey):
+			t.Errorf("it repeats a signed result: %s, level %d", told(res), res.Level)
+		case !own && (res.Verdict != Missing || !strings.Contains(told(res), "is not recorded at the level that is asked for") || res.Level != receipts.LevelHash):
+			t.Errorf("it repeats one that is not signed: %s, level %d", told(res), res.Level)
+		}
+	}
+}
+
+// TestDecideInner has a gate take in the runs that its lines started, and what is known of their commands.
+func TestDecideInner(t *testing.T) {
+	m := newMaker(t)
+	m.receipt(started, failing)
+	part := m.inside(m.receipt(started, of("vet")))
+	last := m.gate([]receipts.Hash{part, m.receipt(started)}, func(g *receipts.Gate) { g.Run, g.Parent = "r-2", "r-1/1" })
+	m.consume(last)
+	apart := m.gate([]receipts.Hash{m.receipt(started)}, func(g *receipts.Gate) { g.Run, g.Parent = "r-4", "r-1/2" })
+	m.receipt(started, failing, func(r *receipts.Receipt) { r.Workspace.Before = treeB })
+	h := m.receipt(of("all"))
+
+	g := requestFor(h)
+	g.Apart = []string{"2"}
+	d := m.decide(Options{}, g)
+	if len(d.Refusals) != 1 || d.Refusals[0].Reason != receipts.FlakyPass || !strings.Contains(d.Refusals[0].Message, "in a run that") {
+		t.Errorf("strictly: %+v", d.Refusals)
+	}
+	g.Strict = false
+	d = m.decide(Options{}, g)
+	if !d.Passed() || d.Failures != 1 || !slices.Equal(d.Nested, []receipts.Hash{last}) {
+		t.Errorf("passed: %v, %d failures; nested %v, want %v without %v", d.Passed(), d.Failures, d.Nested, last, apart)
+	}
+	g.Apart = nil
+	if d = m.decide(Options{}, g); !slices.Equal(d.Nested, []receipts.Hash{last, apart}) {
+		t.Errorf("nested %v, want %v and %v", d.Nested, last, apart)
+	}
+}
+
+// TestConsumeInner has a gate be consumed with the runs below it, but for those that somebody consumed before it was made.
+func TestConsumeInner(t *testing.T) {
+	m := newMaker(t)
+	spent := m.inside(m.receipt(started))
+	m.consume(spent)
+	left := m.gate([]receipts.Hash{m.receipt(started)}, func(g *receipts.Gate) { g.Run, g.Parent = "r-3", "r-1/1" })
+	back := m.gate([]receipts.Hash{m.receipt(started)}, func(g *receipts.Gate) { g.Run = "r-4" })
+	m.consume(back) // by the run that it was handed back to
+	h := m.gate([]receipts.Hash{m.receipt(of("all"), func(r *receipts.Receipt) { r.HandedBack = back })}, func(g *receipts.Gate) { g.Nested = []receipts.Hash{spent, left} })
+	d, all, err := m.open(Options{}).Consume(asked(nothing), h.String())
+	if err != nil || !d.Passed() {
+		t.Fatal(err, d.Refusals)
+	}
+	if slices.Contains(all, spent) || !slices.Contains(all, left) || !slices.Contains(all, back) {
+		t.Errorf("consumed %v: with %v and %v, and without %v", all, left, back, spent)
+	}
+}
+
+// TestAfter asks for what was recorded after a run began.
+func TestAfter(t *testing.T) {
+	m := newMaker(t)
+	old := m.receipt()
+	before := m.gate([]receipts.Hash{old})
+	m.run("r-0011223344556677")
+	gathered := m.gate([]receipts.Hash{old})
+	since := m.gate([]receipts.Hash{m.receipt()})
+	after := func(run string) Query { return asked(func(q *Query) { q.After = run }) }
+	s := m.open(Options{})
+	for _, tt := range []struct {
+		gate receipts.Hash
+		run  string
+		want string
+	}{
+		{since, "r-0011223344556677", ""},
+		{before, "r-0011223344556677", "rests on what was recorded before the run r-0011223344556677 began"},
+		{gathered, "r-0011223344556677", "rests on what was recorded before the run r-0011223344556677 began"},
+		{since, "r-7766554433221100", "the beginning of the run r-7766554433221100 is not in the log"},
+	} {
+		res, err := s.One(after(tt.run), tt.gate.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.want == "" && res.Verdict != Verified || tt.want != "" && (res.Verdict != Missing || !strings.Contains(told(res), tt.want)) {
+			t.Errorf("%s\nwant %q", told(res), tt.want)
+		}
+	}
+}
