@@ -34,8 +34,9 @@ const (
 	// DepthVariable names how many runs it is inside of.
 	DepthVariable = "DIALECT_DEPTH"
 
-	// SessionVariable and StoreVariable name the session and the store that a run records into.
+	// SessionVariable, NonceVariable and StoreVariable name the session, the nonce and the store that a run records into.
 	SessionVariable = "DIALECT_SESSION"
+	NonceVariable   = "DIALECT_NONCE"
 	StoreVariable   = "DIALECT_STORE"
 )
 
@@ -49,6 +50,9 @@ func (x *Executor) environ(set map[string]string) (env, removed []string) {
 	env, removed = environ.Make(x.opt.Environ, environ.Options{Set: set, Clean: x.opt.Room != nil, Pass: x.plan.Matrix.Clean.Env})
 	// A script that runs dialect itself records into the same session.
 	env = setenv(env, SessionVariable, x.opt.Session)
+	if x.opt.Nonce != "" {
+		env = setenv(env, NonceVariable, x.opt.Nonce)
+	}
 	if _, own := set[policy.Variable]; !own && x.plan.Matrix.Path != "" { // else those of the run around this one hold
 		env = setenv(env, policy.Variable, x.rules)
 	}

@@ -40,12 +40,13 @@ type Report struct {
 	inputsAfter receipts.Hash // and after one that may write, where it differs
 	epoch       *epoch        // that it ran in; nil without a workspace
 
-	clean   *receipts.Clean // of the room that it ran in; nil for the working tree
-	left    *receipts.Tree  // what another machine says that the files were after it
-	changed []string        // files that changed while it ran, of a step that only reads: in its room, or where they were looked at when it had ended
-	moved   string          // its inputs, where they changed while it ran and it only reads
-	fresh   bool            // files that git does not track came while it ran
-	still   bool            // the files were looked at when it had ended, and neither they nor its inputs had changed
+	clean      *receipts.Clean // of the room that it ran in; nil for the working tree
+	left       *receipts.Tree  // what another machine says that the files were after it
+	changed    []string        // files that changed while it ran, of a step that only reads: in its room, or where they were looked at when it had ended
+	handedBack receipts.Hash   // the gate that its agent handed back and that was consumed; zero for none
+	moved      string          // its inputs, where they changed while it ran and it only reads
+	fresh      bool            // files that git does not track came while it ran
+	still      bool            // the files were looked at when it had ended, and neither they nor its inputs had changed
 }
 
 // Brief is what the order of steps needs to know.

@@ -78,6 +78,13 @@ func (x *Executor) around(s *plan.Step) string {
 	return getenv(x.opt.Environ, policy.Variable)
 }
 
+// apart reports whether the runs that the command of a step starts decide nothing for this one: those of an agent, but for the gate
+// that it hands back, and those of a line whose binding takes the rules away from them.
+func apart(s *plan.Step) bool {
+	rules, own := s.Env[policy.Variable]
+	return s.Kind == plan.Task && len(s.Argv) > 0 || own && rules == ""
+}
+
 // within is path as a command that runs in dir would name it.
 func within(dir, path string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
@@ -121,7 +128,15 @@ func (x *Executor) handedBack(ctx context.Context, res *Report) {
 		return
 	}
 	_ = x.ledger.sync() // the gate reports what is wrong with the store
-	argv := append(slices.Clone(o.Self), "consume", "--json", "--store="+o.StorePath, "--as=task "+o.Run+"/"+s.ID, "--routing="+x.plan.Matrix.Path)
+	// It has to be of what the agent ran for this task: a gate of another nonce or session, or of before this run, was made for
+	// somebody else, and may have been spent in a copy of this store.
+	argv := append(slices.Clone(o.Self), "consume", "--json", "--store="+o.StorePath, "--as=task "+o.Run+"/"+s.ID, "--routing="+x.plan.Matrix.Path, "--after="+o.Run)
+	if o.Nonce != "" {
+		argv = append(argv, "--nonce="+o.Nonce)
+	}
+	if o.Session != o.Run {
+		argv = append(argv, "--session="+o.Session)
+	}
 	for _, name := range s.Require {
 		argv = append(argv, "--require="+name)
 	}
@@ -138,18 +153,22 @@ func (x *Executor) handedBack(ctx context.Context, res *Report) {
 			}
 		},
 	})
-	if pr.ExitCode == 0 && pr.Stop == "" {
-		res.Detail = "gate " + id
-		return
-	}
 	var decision struct {
+		Records []struct {
+			SHA256 receipts.Hash `json:"sha256"`
+		} `json:"records"`
 		Refusals []struct {
 			Reason  receipts.Reason `json:"reason"`
 			Message string          `json:"message"`
 		} `json:"refusals"`
 	}
+	err := json.Unmarshal(out.Bytes(), &decision)
+	if pr.ExitCode == 0 && pr.Stop == "" && err == nil && len(decision.Records) == 1 {
+		res.Detail, res.handedBack = "gate "+id, decision.Records[0].SHA256
+		return
+	}
 	why, _, _ := strings.Cut(strings.TrimSpace(string(pr.Tail)), "\n")
-	if json.Unmarshal(out.Bytes(), &decision) == nil && len(decision.Refusals) > 0 {
+	if err == nil && len(decision.Refusals) > 0 {
 		why = decision.Refusals[0].Message
 		for _, r := range decision.Refusals {
 			if r.Reason == receipts.LevelTooLow {

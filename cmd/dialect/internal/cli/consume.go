@@ -54,5 +54,7 @@ func newConsume(u *ui) *cobra.Command {
 	fl.StringVar(&f.Purpose, "purpose", "", "record the purpose `TEXT`")
 	fl.StringVar(&f.Ledger, "ledger", "", "spend in the consumer's own `FILE`, which decides")
 	f.inquiryFlags.add(cmd)
+	fl.StringVar(&f.After, "after", "", "insist that all was recorded after the run `RUN` began")
+	_ = fl.MarkHidden("after") // for a run that consumes what an agent handed back
 	return cmd
 }

@@ -16,7 +16,7 @@ func addRecordFlags(cmd *cobra.Command, f *run.Recorded) {
 	addStoreFlag(cmd, &f.Store)
 	fl := cmd.Flags()
 	fl.StringVar(&f.Session, "session", os.Getenv(attempt.SessionVariable), "name the `SESSION` that receipts belong to (default: the run's own id; DIALECT_SESSION)")
-	fl.StringVar(&f.Nonce, "nonce", os.Getenv("DIALECT_NONCE"), "bind receipts to the orchestrator's `NONCE` (DIALECT_NONCE)")
+	fl.StringVar(&f.Nonce, "nonce", os.Getenv(attempt.NonceVariable), "bind receipts to the orchestrator's `NONCE` (DIALECT_NONCE)")
 	fl.StringVar(&f.KeyFD, "key-fd", os.Getenv(keyfd.Variable), "sign receipts with the key that the file descriptor `N` holds (DIALECT_KEY_FD)")
 	fl.BoolVar(&f.Clean, "clean", false, "run in a checkout of exactly the project's files, apart from the working tree")
 	fl.BoolVar(&f.NoTree, "no-tree", false, "take no snapshots of the files: the receipts do not say what was tested")

@@ -65,6 +65,7 @@ type Options struct {
 	Why            bool // the answer lists what each condition was decided from
 	ChecksTested   bool // each check has to have noticed what was broken
 	Session, Nonce string
+	After          string // a run that it has to be of after; see [verify.Query]
 	// Take takes the snapshot of the present files; nil for [workspace.Take], which reads every file.
 	Take func(ctx context.Context, dir string, o workspace.Options) (*workspace.Snapshot, error)
 	// Slow is called, in a goroutine of its own, for each snapshot that takes longer than [workspace.Slow], with what it waits for. It may be nil.
@@ -94,7 +95,6 @@ type Question struct {
 	ungated   []string                    // prefixes of receipts that a gate would make VERIFIED
 	gateFor   []string                    // what that gate has to require
 	culprit   *receipts.Receipt           // of the gravest refusal, if that is about one
-	started   []*receipts.Receipt         // one of each run that a command below the gate started, as far as its gate took it in
 	ofCommit  func(whole string) []string // how to test the commit that is asked about
 	nested    []workspace.Nested          // in the present files, where a commit is asked about
 	older     bool                        // the commit that is asked about is not HEAD
@@ -122,7 +122,7 @@ func (e Unloadable) Unwrap() error { return e.Failure }
 // New gathers what is asked for. rev names a commit to ask about; empty asks about the files as
 // they are. The error is an [*exit.Failure], [*Unloadable], or says that a signal ended it.
 func New(ctx context.Context, o Options, rev string) (*Question, error) {
-	q := &Question{Query: verify.Query{Session: o.Session, Nonce: o.Nonce, Fresh: o.Fresh, Clean: o.Clean, ChecksTested: o.ChecksTested, MaxAge: o.MaxAge, Now: time.Now(), Strict: o.strictly()}, o: o}
+	q := &Question{Query: verify.Query{Session: o.Session, Nonce: o.Nonce, After: o.After, Fresh: o.Fresh, Clean: o.Clean, ChecksTested: o.ChecksTested, MaxAge: o.MaxAge, Now: time.Now(), Strict: o.strictly()}, o: o}
 	switch o.Level {
 	case "":
 		if len(o.KeyFiles) > 0 { // who names a key wants its signature
