@@ -332,7 +332,13 @@ const uncaught = "**not caught**"
 // ask has the orchestrator ask whether the tree was tested, and returns the cell.
 func (w *world) ask(args ...string) string {
 	w.t.Helper()
-	out, status := w.orchestrate(append(append([]string{"verify", "--require", "gate_quality"}, w.trustFlags()...), args...)...)
+	return w.askAbout("gate_quality", args...)
+}
+
+// askAbout is ask of another binding.
+func (w *world) askAbout(binding string, args ...string) string {
+	w.t.Helper()
+	out, status := w.orchestrate(append(append([]string{"verify", "--require", binding}, w.trustFlags()...), args...)...)
 	return w.cell(out, status)
 }
 

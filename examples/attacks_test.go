@@ -57,6 +57,20 @@ require = "gate_quality"
 	w.sh("git add . && git commit --quiet --message=subtask")
 }
 
+// inner binds a line that starts a run of the whole script, with flags of its own.
+func inner(w *world, flags string) {
+	text := strings.Replace(project["routing.toml"], "pins = ", "effect = \"read\"\nreuse = true\npins = ", 1)
+	w.write("routing.toml", text+`
+[commands.test_inner]
+verb = "test"
+noun = "inner"
+tool = "../dialect run `+flags+`quality.dlct"
+receipt_required = true
+`)
+	w.write("outer.dlct", "Test with inner\nGate against results\n")
+	w.sh("git add . && git commit --quiet --message=inner && git tag --force trusted")
+}
+
 // forge has the agent make a pass of its own, with tools that say yes.
 func forge(w *world) {
 	forgeTools(w)
@@ -299,6 +313,26 @@ var attacks = []attack{
 		w.keep()
 		return w.ask()
 	}},
+	{"the run that a line starts is repeated until it is green", func(w *world) string {
+		inner(w, "")
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		green(w)
+		w.start(nil, "run", "outer.dlct")
+		w.keep()
+		return w.askAbout("test_inner")
+	}},
+	{"the run that a line starts repeats (`--reuse`) what the agent ran until it was green", func(w *world) string {
+		inner(w, "--reuse ")
+		red(w)
+		w.agent("run", "quality.dlct")
+		green(w)
+		w.agent("run", "quality.dlct")
+		red(w)
+		w.start(nil, "run", "outer.dlct")
+		w.keep()
+		return w.askAbout("test_inner")
+	}},
 	{"the agent waves its failure away itself (`--accept-flaky`)", func(w *world) string {
 		red(w)
 		w.start(nil, "run", "quality.dlct")
@@ -324,6 +358,12 @@ var attacks = []attack{
 		subtask(w, "PATH=$PWD/../fake:$PATH ../dialect run quality.dlct")
 		red(w)
 		forgeTools(w)
+		return w.ends(nil, "-e", "Spawn worker as subtask")
+	}},
+	{"a subtask hands back a gate of before its run", func(w *world) string {
+		subtask(w, "cat ../old")
+		w.honest()
+		w.sh("echo " + w.gate() + " >../old")
 		return w.ends(nil, "-e", "Spawn worker as subtask")
 	}},
 	{"a script that bears the name of a task is left for the agent that must bring a gate", func(w *world) string {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -202,6 +203,16 @@ func (r *Recording) Snapshot(ctx context.Context) (*workspace.Snapshot, error) {
 		return r.ahead.Take(ctx)
 	}
 	return r.ahead.snapshot, r.ahead.err
+}
+
+// Knows reports whether the store has the beginning of the run of a step, which is named as in [receipts.Gate.Parent].
+func (r *Recording) Knows(ctx context.Context, step string) bool {
+	if r.store == nil {
+		return false
+	}
+	run, _, _ := strings.Cut(step, "/")
+	_, _, err := r.store.Authentic(ctx, run)
+	return err == nil
 }
 
 // Options are those of a run of p, with a new id.
