@@ -113,14 +113,15 @@ func copyOut(ctx context.Context, root *os.Root, name, to string, f *workspace.F
 
 // unchanged reports whether what is at a path of root is what the snapshot has there, or has nothing there.
 func (c *checkout) unchanged(ctx context.Context, root *os.Root, name string) (bool, error) {
-	if was := c.was(ctx, root, name); was != nil {
-		return was(name)
+	f := c.file(name)
+	if f == nil {
+		return true, nil
 	}
-	return true, nil
+	return holdsFile(ctx, root, name, f)
 }
 
-// stands reports whether what is at a path of root is f.
-func stands(ctx context.Context, root *os.Root, at string, f *workspace.File) (bool, error) {
+// holdsFile reports whether what is at a path of root is f.
+func holdsFile(ctx context.Context, root *os.Root, at string, f *workspace.File) (bool, error) {
 	info, err := root.Lstat(filepath.FromSlash(at))
 	if err != nil {
 		return false, err
