@@ -150,17 +150,3 @@ func (c *Counter) fork(l []byte) bool {
 	c.stream = c.stream || x.stream
 	return true
 }
-
-// addForks adds what the commands say to t. ok is false if none of them, and not the rest, says how many tests ran, or one ran
-// some and does not say how many.
-func (c *Counter) addForks(t Tests, ok bool) (Tests, bool) {
-	for _, x := range c.forked {
-		own, said := x.Tests()
-		if !said && x.found&(goPlain|someRan) != 0 {
-			return Tests{}, false
-		}
-		t.add(own)
-		ok = ok || said
-	}
-	return t, ok
-}
