@@ -19,11 +19,11 @@ var suiteForms = sync.OnceValue(func() (p suitePatterns) {
 	return p
 })
 
-// A goSuite reads what a test of Go prints that runs a suite of its own: the specs of Ginkgo, the methods of gocheck. To go test
-// all of them are one test.
+// A goSuite reads what a test of Go prints that runs a suite of its own: the specs of Ginkgo, the methods of gocheck. go test takes
+// each suite for one test.
 type goSuite struct {
 	list  []Failure
-	begun bool     // a block, of which the title has not come
+	begun bool     // a block began, and its title has not come yet
 	open  *Failure // the block that is read
 	specs bool     // it is Ginkgo's
 	why   []string // its message
