@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestUnreadableWorker: a worker whose program its user can execute and not read, as a key that counts wants it, asks for work.
+// TestUnreadableWorker: a worker asks for work although its user can execute its program and not read it. Such a process starts undumpable:
+// no other one of its user reads the key (see runtime/keyfd).
 func TestUnreadableWorker(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a program that its user cannot read")
