@@ -105,11 +105,7 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, n
 // whose files are among those that go.
 func (c *checkout) untouched(ctx context.Context, live *os.Root, name string, goes map[string]bool) (bool, error) {
 	if c.has(name) {
-		ok, err := c.unchanged(ctx, live, name)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-			return false, nil
-		}
-		return ok, err
+		return c.isThere(ctx, live, name)
 	}
 	info, err := live.Lstat(filepath.FromSlash(name))
 	switch {
@@ -125,13 +121,18 @@ func (c *checkout) untouched(ctx context.Context, live *os.Root, name string, go
 		if parent == "" {
 			return false, nil
 		}
-		ok, err := c.unchanged(ctx, live, parent)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-			return false, nil
-		}
-		return ok, err
+		return c.isThere(ctx, live, parent)
 	}
 	return false, err
+}
+
+// isThere reports whether the tree live has the snapshot's file of a name, of which there is one.
+func (c *checkout) isThere(ctx context.Context, live *os.Root, name string) (bool, error) {
+	ok, err := c.old(ctx, live, name)(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return false, nil
+	}
+	return ok, err
 }
 
 // onlyGoing reports whether all files of a folder are among those that go.
@@ -188,7 +189,7 @@ func (c *checkout) old(ctx context.Context, live *os.Root, name string) isOld {
 	if f == nil {
 		return nil
 	}
-	return func(at string) (bool, error) { return holdsFile(ctx, live, at, f) }
+	return func(at string) (bool, error) { return holdsFile(ctx, live, at, f, openRegular) }
 }
 
 // beside returns a name in the folder of name that nothing has.

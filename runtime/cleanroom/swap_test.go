@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // TestSwapIn: an edit that is saved after the last look at a file, while what a line wrote is on its way there, stays.
@@ -71,6 +73,27 @@ func TestGoneAndNew(t *testing.T) {
 	}
 	if b, err := live.ReadFile("d/f"); string(b) != "mine" {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// TestModeStays: a file that its owner has made unreadable meanwhile is looked at in vain, and keeps its mode.
+func TestModeStays(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root can read every file")
+	}
+	live := tree(t, map[string]string{"f": "old"})
+	snapshot, err := workspace.Take(t.Context(), live.Name(), workspace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := live.Chmod("f", 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := BringBack(t.Context(), snapshot, t.TempDir(), []string{"f"}); !errors.Is(err, os.ErrPermission) {
+		t.Error(err)
+	}
+	if info, err := live.Stat("f"); err != nil || info.Mode() != 0 {
+		t.Errorf("%v, %v", info, err)
 	}
 }
 
