@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/command-dialect/dialect/lang/diag"
 )
 
 type suitePatterns struct{ spec, why, at, check, place *regexp.Regexp }
@@ -34,6 +36,11 @@ func (g *goSuite) line(l string) {
 	if strings.IndexByte(l, 0x1b) >= 0 {
 		l = escapes().ReplaceAllString(l, "")
 	}
+	begins := strings.HasPrefix(l, "• [") || strings.HasPrefix(l, "FAIL: ") || strings.HasPrefix(l, "PANIC: ")
+	if !begins && !g.begun && g.open == nil {
+		return
+	}
+	l = diag.ClipBytes(l, maxText)
 	p := suiteForms()
 	switch {
 	case strings.HasPrefix(l, "• [") && p.spec.MatchString(l):

@@ -153,8 +153,12 @@ func (g *goTests) event(l []byte) bool {
 		} else if !strings.HasPrefix(e.Output, "=== ") {
 			s.current = nil
 		}
-		for _, line := range strings.Split(strings.TrimSuffix(e.Output, "\n"), "\n") {
+		lines := strings.Split(strings.TrimSuffix(e.Output, "\n"), "\n")
+		for _, line := range lines {
 			line = strings.TrimRight(line, "\r\t ")
+			if len(lines) > 1 { // go test writes one: of several, each that is kept would hold all
+				line = strings.Clone(line)
+			}
 			if m := gos().status.FindStringSubmatch(line); m != nil && e.Test == "" {
 				s.status = line
 				continue
