@@ -110,7 +110,7 @@ const maxNames = 1000
 // needs no judge: a test has been one.
 //
 // The tree is built first, in time linear in the size of the file. It counts what the decoder
-// would do, and where that is more than maxSteps the decoder never sees the file: the tree ends there.
+// would do. Where that is more than maxSteps, or a key has more than maxNames, the decoder never sees the file, and the tree ends there.
 func Parse(src *diag.Source, embedded bool) (*Value, diag.List) {
 	root := newTable(0, 0)
 	b := treeBuilder{root: root, table: root}
