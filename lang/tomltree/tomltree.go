@@ -100,7 +100,8 @@ func (v *Value) child(key string, start, end int) *Value {
 // of one table.
 const maxSteps = 250_000_000
 
-// maxNames bounds the names of one key: "a.b.c" has three.
+// maxNames bounds the names of one key: "a.b.c" has three. Each is a table in the one before it, here and in the
+// decoder.
 const maxNames = 1000
 
 // Parse reads src into a tree. The decoder of go-toml is the judge of what
@@ -109,14 +110,19 @@ const maxNames = 1000
 // needs no judge: a test has been one.
 //
 // The tree is built first, in time linear in the size of the file. It counts what the decoder
-// would do, and where that is more than maxSteps the decoder never sees the file: the tree ends there.
+// would do. Where that is more than maxSteps, or a key has more than maxNames, the decoder never sees the file, and the tree ends there.
 func Parse(src *diag.Source, embedded bool) (*Value, diag.List) {
 	root := newTable(0, 0)
 	b := treeBuilder{root: root, table: root}
 	b.parser.Reset(src.Text)
 	for b.parser.NextExpression() {
 		b.expression(b.parser.Expression())
-		if b.steps > maxSteps && !embedded {
+		switch {
+		case embedded:
+		case b.long.names > 0:
+			return root, diag.List{diag.Errorf(diag.MatrixSyntax, src.Name, src.Span(b.long.start, b.long.end),
+				"a key has %d names, and can have at most %d", b.long.names, maxNames)}
+		case b.steps > maxSteps:
 			return root, diag.List{diag.Errorf(diag.MatrixSyntax, src.Name, src.Span(b.start, b.end),
 				"too many tables and keys in one file: %d up to here", b.names).
 				WithHint("divide it into files, and name them in `extends`")}
@@ -158,6 +164,8 @@ type treeBuilder struct {
 	names      int // so far; an array or inline table in an array counts as one
 	since      int // names when table was made; 0 if it was opened again
 	steps      int // no fewer than the decoder needs so far
+
+	long struct{ names, start, end int } // the last key of more than maxNames names, and where its last name is; it is not in the tree
 }
 
 // look counts the search for a name below a table that was made when there were since names.
@@ -165,25 +173,23 @@ type treeBuilder struct {
 // that each search begins where the one before it ended.
 func (b *treeBuilder) look(since int) { b.steps += b.names - since }
 
-// long reports whether a key has more names than any matrix needs, each of which would be a table in the one before it, here and in
-// the decoder; the file ends there.
-func (b *treeBuilder) long(n *unstable.Node) bool {
-	names := 0
+// tooLong reports whether the key of n has more than maxNames names, and notes it.
+func (b *treeBuilder) tooLong(n *unstable.Node) bool {
+	names, last := 0, unstable.Range{}
 	for it := n.Key(); it.Next(); names++ {
-		b.start, b.end = int(it.Node().Raw.Offset), int(it.Node().Raw.Offset+it.Node().Raw.Length)
+		last = it.Node().Raw
 	}
 	if names <= maxNames {
 		return false
 	}
-	b.names += names
-	b.steps = maxSteps + 1
+	b.long.names, b.long.start, b.long.end = names, int(last.Offset), int(last.Offset+last.Length)
 	return true
 }
 
 func (b *treeBuilder) expression(n *unstable.Node) {
 	switch n.Kind {
 	case unstable.Table:
-		if b.long(n) {
+		if b.tooLong(n) {
 			return
 		}
 		b.look(0)
@@ -196,7 +202,7 @@ func (b *treeBuilder) expression(n *unstable.Node) {
 			b.table = b.table.child(key, start, end)
 		}
 	case unstable.ArrayTable:
-		if b.long(n) {
+		if b.tooLong(n) {
 			return
 		}
 		b.look(0)
@@ -226,7 +232,7 @@ func (b *treeBuilder) key(n *unstable.Node) (key string, start, end int) {
 
 // keyValue adds a key and its value to t, which was made when there were since names.
 func (b *treeBuilder) keyValue(t *Value, since int, n *unstable.Node) {
-	if b.long(n) {
+	if b.tooLong(n) {
 		return
 	}
 	b.look(since)

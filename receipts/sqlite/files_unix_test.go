@@ -71,7 +71,7 @@ func TestLinkedFiles(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), "a hard link; put a copy") {
+		if err == nil || !strings.Contains(err.Error(), "a hard link: replace it with a copy") {
 			t.Errorf("%s: %v", suffix, err)
 		}
 		if b, err := os.ReadFile(mine); string(b) != "x" {

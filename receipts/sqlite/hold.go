@@ -47,7 +47,7 @@ func hold(path string, flag int, between watcher) (f *os.File, fresh bool, err e
 		case err == nil && !info.Mode().IsRegular():
 			return nil, false, fmt.Errorf("%s is not a regular file; remove it", path+suffix)
 		case err == nil && linked(info): // SQLite, as root, gives it to the owner of the store
-			return nil, false, fmt.Errorf("%s has another name, too: a hard link; put a copy of it in its place, since it may hold receipts", path+suffix)
+			return nil, false, fmt.Errorf("%s has a second name, a hard link: replace it with a copy, and do not remove it, since it may hold receipts", path+suffix)
 		}
 	}
 	between.over("looked")

@@ -333,8 +333,7 @@ func (s *Store) Passed(ctx context.Context, command receipts.Hash, dir, place re
 	return e, ok, err
 }
 
-// Counted returns the last receipt, not of run, of a success of a command under a
-// binding that counted tests. Of the binding's receipts the newest 200 are looked at.
+// Counted returns, for each of some commands, the last receipt, not of run, of a success that counted tests; see [verify.Session.Counted].
 func (s *Store) Counted(ctx context.Context, asked []receipts.Counting, run string) (found map[receipts.Counting]receipts.Entry, err error) {
 	err = s.read(ctx, func(v *verify.Session) error {
 		found, err = v.Counted(asked, run)

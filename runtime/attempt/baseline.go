@@ -15,8 +15,8 @@ type Baseline struct {
 	Gate   string // that consumed it: "g-" and 12 hex digits; empty for none
 }
 
-// Baselines compares the counts of tests of passes with those of the last green runs of the same commands: missing tests are not a failure,
-// but worth a word, and so is a test line that counts none any more. It has none for a report of which an earlier run had no more.
+// Baselines returns the last green run of the command of each pass that counted fewer tests than it, or, if it is a test line, none any more.
+// Missing tests are not a failure, but worth a word.
 func (x *Executor) Baselines(passes []*Report) map[*Report]*Baseline {
 	if x.opt.Store == nil || x.ledger.reason() != "" {
 		return nil

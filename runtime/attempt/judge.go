@@ -154,14 +154,13 @@ func python(arg string) bool {
 
 // missing says what was missing before a process ran anything, and what to do: a command of a shell, a module of Python, or the tools of a
 // package.json. It is empty for all other output. A tool must not undo its own failure by what it prints: a module is missing only if Python
-// says so in the only line of output.
+// says so in the only line of output, and the packages of pnpm, which hides the status of its shell, only if there is no node_modules.
 func (o *observer) missing(p *process.Result) string {
 	s, exists := o.step, o.files.from.exists
 	argv := s.Argv
 	said := strings.TrimSpace(string(p.Stderr.Head))
-	unfound := shellSays(p.Tail) && !o.failedTest()
-	ofShell := p.ExitCode == process.StatusNotRunnable || p.ExitCode == process.StatusNotFound
-	if s.Shell && unfound && ofShell {
+	unfound := (p.ExitCode == process.StatusNotRunnable || p.ExitCode == process.StatusNotFound) && shellSays(p.Tail) && !o.failedTest()
+	if s.Shell && unfound {
 		return "the shell exited " + strconv.Itoa(p.ExitCode) + ": a command in it was not found"
 	}
 	if name := module(argv); name != "" && p.ExitCode == 1 && p.Stdout.Bytes == 0 && !strings.Contains(said, "\n") && int64(len(p.Stderr.Head)) == p.Stderr.Bytes {
@@ -174,18 +173,20 @@ func (o *observer) missing(p *process.Result) string {
 		(strings.HasPrefix(said, "error: no such command: `"+argv[1]+"`") || strings.HasPrefix(said, "error: 'cargo-"+argv[1])) {
 		return "cargo has no command " + argv[1]
 	}
-	if unfound && len(argv) > 0 {
-		switch base := strings.TrimSuffix(filepath.Base(argv[0]), ".cmd"); base {
-		case "npm", "pnpm", "yarn", "bun":
-			if !ofShell && !(base == "pnpm" && pnpmSays(p.Tail) && pnpmShell().Match(p.Tail) && !exists(filepath.Join(s.Dir, "node_modules"))) { // pnpm exits 1 in any case
-				break
-			}
-			install := base + " install"
-			if base == "npm" && (exists(filepath.Join(s.Dir, "package-lock.json")) || exists(filepath.Join(s.Dir, "npm-shrinkwrap.json"))) {
-				install = "npm ci" // which refuses where there is no such file
-			}
-			return fmt.Sprintf("%s found no such command: its packages are not installed, run `%s`", base, install)
+	base := ""
+	if len(argv) > 0 {
+		base = strings.TrimSuffix(filepath.Base(argv[0]), ".cmd")
+	}
+	switch base {
+	case "npm", "pnpm", "yarn", "bun":
+		if !unfound && !(base == "pnpm" && pnpmMisses(p.Tail) && !exists(filepath.Join(s.Dir, "node_modules")) && !o.failedTest()) {
+			break
 		}
+		install := base + " install"
+		if base == "npm" && (exists(filepath.Join(s.Dir, "package-lock.json")) || exists(filepath.Join(s.Dir, "npm-shrinkwrap.json"))) {
+			install = "npm ci" // which refuses where there is no such file
+		}
+		return fmt.Sprintf("%s found no such command: its packages are not installed, run `%s`", base, install)
 	}
 	return ""
 }
@@ -208,14 +209,16 @@ func shellSays(tail []byte) bool {
 	return shellWords().Match(tail[from:])
 }
 
-// pnpmShell matches what the shell of pnpm says of a command that is not there. A tool that fails may well say that some file is not.
+// pnpmShell matches what the shell of pnpm says of a command that is not there, and not, as shellWords does, of a file: a tool that fails may
+// well say that.
 var pnpmShell = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:/bin/)?(?:sh|bash): (?:\d+: |line \d+: )?[\w@./-]+: (?:command )?not found\r?$|is not recognized as an internal or external command`)
 })
 
-// pnpmSays reports whether pnpm says that the packages are not there.
-func pnpmSays(tail []byte) bool {
-	return bytes.Contains(tail, []byte("package.json exists, but node_modules missing, did you mean to install?"))
+// pnpmMisses reports whether pnpm, which exits 1 whatever its shell does, says that the packages are not there, and its shell that a command
+// is not.
+func pnpmMisses(tail []byte) bool {
+	return shellSays(tail) && pnpmShell().Match(tail) && bytes.Contains(tail, []byte("package.json exists, but node_modules missing, did you mean to install?"))
 }
 
 // failures are what failed, as the output tells it; none if nothing in it reads like an error. of are the failures in

@@ -105,11 +105,7 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, n
 // whose files are among those that go.
 func (c *checkout) untouched(ctx context.Context, live *os.Root, name string, goes map[string]bool) (bool, error) {
 	if c.has(name) {
-		ok, err := c.unchanged(ctx, live, name)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-			return false, nil
-		}
-		return ok, err
+		return c.isThere(ctx, live, name)
 	}
 	info, err := live.Lstat(filepath.FromSlash(name))
 	switch {
@@ -125,13 +121,18 @@ func (c *checkout) untouched(ctx context.Context, live *os.Root, name string, go
 		if parent == "" {
 			return false, nil
 		}
-		ok, err := c.unchanged(ctx, live, parent)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-			return false, nil
-		}
-		return ok, err
+		return c.isThere(ctx, live, parent)
 	}
 	return false, err
+}
+
+// isThere reports whether the tree live has the snapshot's file of a name, of which there is one.
+func (c *checkout) isThere(ctx context.Context, live *os.Root, name string) (bool, error) {
+	ok, err := c.old(ctx, live, name)(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return false, nil
+	}
+	return ok, err
 }
 
 // onlyGoing reports whether all files of a folder are among those that go.
@@ -178,13 +179,17 @@ func removeFolders(live *os.Root, dir string) error {
 	return err
 }
 
-// was returns what says whether the snapshot's file of a name is at a path of live; nil if the snapshot has none.
-func (c *checkout) was(ctx context.Context, live *os.Root, name string) func(at string) (bool, error) {
-	i, ok := slices.BinarySearchFunc(c.files, name, func(f workspace.File, name string) int { return strings.Compare(f.Path, name) })
-	if !ok {
+// An isOld reports whether a path of the working tree has what the snapshot has of one file, which may be the path of another name. A nil
+// isOld is that of a name that the snapshot has no file of.
+type isOld func(at string) (bool, error)
+
+// old returns the isOld of a name.
+func (c *checkout) old(ctx context.Context, live *os.Root, name string) isOld {
+	f := c.file(name)
+	if f == nil {
 		return nil
 	}
-	return func(at string) (bool, error) { return stands(ctx, live, at, &c.files[i]) }
+	return func(at string) (bool, error) { return holdsFile(ctx, live, at, f, openRegular) }
 }
 
 // beside returns a name in the folder of name that nothing has.
@@ -193,22 +198,19 @@ func beside(name string) string {
 	return strings.TrimPrefix(fmt.Sprintf("%s/.%.200s.dialect-back-%08x", dir, base, rand.Uint32()), "/")
 }
 
-// writeBack makes one change of an upper layer in the working tree. The file takes its place whole, and what it takes the place of is looked
-// at once it has left it: an edit that was saved meanwhile stays.
+// writeBack makes one change of an upper layer in the working tree. The new file takes its place whole. The old one is looked at after it
+// was moved away, so that an edit that was saved until then is seen, and stays.
 func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name string) error {
 	from := filepath.Join(upper, filepath.FromSlash(name))
 	st, gone, err := left(upper, name)
-	was := c.was(ctx, live, name)
+	old := c.old(ctx, live, name)
 	dir, _ := split(name)
 	temp := beside(name)
 	switch {
+	case gone && old == nil: // what is there now was made at this moment
+		return nil
 	case gone:
-		if was != nil {
-			err = takeAway(live, temp, name, was)
-		} else {
-			err = live.Remove(name)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := takeAway(live, temp, name, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		for dir, _ := split(name); dir != "" && live.Remove(dir) == nil; dir, _ = split(dir) { // empty directories are in no snapshot
@@ -219,11 +221,11 @@ func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name str
 	}
 	if dir != "" {
 		if info, err := live.Lstat(dir); err == nil && !info.IsDir() {
-			before := c.was(ctx, live, dir)
-			if before == nil {
+			file := c.old(ctx, live, dir)
+			if file == nil {
 				return errEdited
 			}
-			if err := takeAway(live, beside(dir), dir, before); err != nil {
+			if err := takeAway(live, beside(dir), dir, file); err != nil {
 				return err
 			}
 		}
@@ -241,7 +243,7 @@ func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name str
 		if err == nil {
 			err = live.Symlink(target, temp)
 		}
-		return settle(live, temp, name, was, err)
+		return settle(live, temp, name, old, err)
 	}
 	mode := os.FileMode(st.Mode & 0o777)
 	if info, err := live.Lstat(name); err == nil && info.Mode().IsRegular() { // a private file stays one
@@ -263,14 +265,14 @@ func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name str
 	if err == nil && n != st.Size {
 		err = errors.New("it changed while it was copied")
 	}
-	return settle(live, temp, name, was, errors.Join(err, to.Chmod(mode), to.Close()))
+	return settle(live, temp, name, old, errors.Join(err, to.Chmod(mode), to.Close()))
 }
 
-// settle gives what was written its name; where that fails, or err says that it was not written, nothing of it is left.
-func settle(live *os.Root, temp, name string, was func(at string) (bool, error), err error) error {
+// settle gives what was written at temp its name. Where that fails, or err says that it was not written, nothing of it is left.
+func settle(live *os.Root, temp, name string, old isOld, err error) error {
 	ours, serr := live.Lstat(temp)
 	if err == nil && serr == nil {
-		err = swapIn(live, temp, name, was)
+		err = swapIn(live, temp, name, old)
 	}
 	if err == nil {
 		return serr
@@ -282,12 +284,12 @@ func settle(live *os.Root, temp, name string, was func(at string) (bool, error),
 	return err
 }
 
-// takeAway removes a file if it is the one that was says. It is moved to temp first: nobody writes there.
-func takeAway(live *os.Root, temp, name string, was func(at string) (bool, error)) error {
+// takeAway removes the file of a name if it is the old one. It is moved to temp before it is looked at: nobody writes there.
+func takeAway(live *os.Root, temp, name string, old isOld) error {
 	if err := live.Rename(name, temp); err != nil {
 		return err
 	}
-	ok, err := was(temp)
+	ok, err := old(temp)
 	if err == nil && ok {
 		return live.Remove(temp)
 	}
@@ -297,23 +299,22 @@ func takeAway(live *os.Root, temp, name string, was func(at string) (bool, error
 	return errors.Join(err, errEdited)
 }
 
-// replace is swapIn where the system cannot exchange two files: the look is right before.
-func replace(live *os.Root, temp, name string, was func(at string) (bool, error)) error {
-	ok := true
-	_, err := live.Lstat(name)
-	switch {
-	case was != nil:
-		ok, err = was(name)
-	case err == nil:
-		ok = false
-	case errors.Is(err, fs.ErrNotExist):
-		err = nil
+// replace is swapIn where the system cannot exchange two files. It looks right before the rename: an edit in between is lost.
+func replace(live *os.Root, temp, name string, old isOld) error {
+	ok, err := false, error(nil)
+	if old != nil {
+		ok, err = old(name)
+	} else {
+		_, err = live.Lstat(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		ok, err = old == nil, nil
 	}
 	if err == nil && !ok {
 		err = errEdited
 	}
-	if err == nil {
-		err = live.Rename(temp, name)
+	if err != nil {
+		return err
 	}
-	return err
+	return live.Rename(temp, name)
 }

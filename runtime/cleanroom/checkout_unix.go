@@ -498,9 +498,15 @@ func appendStatus(b []byte, st *unix.Stat_t, kind workspace.FileKind) []byte {
 }
 
 // has reports whether the snapshot has a file of that name.
-func (c *checkout) has(name string) bool {
-	_, ok := slices.BinarySearchFunc(c.files, name, func(f workspace.File, name string) int { return cmp.Compare(f.Path, name) })
-	return ok
+func (c *checkout) has(name string) bool { return c.file(name) != nil }
+
+// file returns the snapshot's file of a name; nil if it has none.
+func (c *checkout) file(name string) *workspace.File {
+	i, ok := slices.BinarySearchFunc(c.files, name, func(f workspace.File, name string) int { return cmp.Compare(f.Path, name) })
+	if !ok {
+		return nil
+	}
+	return &c.files[i]
 }
 
 // stale is how long a checkout is kept that no run uses.

@@ -1,7 +1,6 @@
 package cleanroom
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -184,14 +183,14 @@ func (g *gathering) one(ctx context.Context, name string, d fs.DirEntry) error {
 
 // holds reports whether the snapshot has a file as f is.
 func (c *checkout) holds(f *workspace.File) bool {
-	i, ok := slices.BinarySearchFunc(c.files, f.Path, func(f workspace.File, name string) int { return cmp.Compare(f.Path, name) })
-	if !ok || c.files[i].Kind != f.Kind {
+	own := c.file(f.Path)
+	if own == nil || own.Kind != f.Kind {
 		return false
 	}
 	if f.Kind == workspace.Link {
-		return c.files[i].Target == f.Target
+		return own.Target == f.Target
 	}
-	return c.files[i].Size == f.Size && c.files[i].SHA256 == f.SHA256
+	return own.Size == f.Size && own.SHA256 == f.SHA256
 }
 
 // mark marks a path as removed: a device in an upper layer hides what the layers below have there.

@@ -42,16 +42,19 @@ func openDir(root *os.Root, name string) (*os.File, []fs.DirEntry, error) {
 	return f, list, nil
 }
 
-// openLeft opens a regular file of what a command left.
+// openLeft opens a regular file of what a command left, whatever its mode.
 func openLeft(root *os.Root, name string) (*os.File, unix.Stat_t, error) {
-	open := func() (*os.File, error) {
-		return root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	}
-	var st unix.Stat_t
-	f, err := open()
+	f, st, err := openRegular(root, name)
 	if errors.Is(err, fs.ErrPermission) && changeMode(root, name, 0o600) {
-		f, err = open()
+		f, st, err = openRegular(root, name)
 	}
+	return f, st, err
+}
+
+// openRegular opens a regular file, and waits for no other.
+func openRegular(root *os.Root, name string) (*os.File, unix.Stat_t, error) {
+	var st unix.Stat_t
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, st, err
 	}
@@ -111,16 +114,19 @@ func copyOut(ctx context.Context, root *os.Root, name, to string, f *workspace.F
 	return nil
 }
 
-// unchanged reports whether what is at a path of root is what the snapshot has there, or has nothing there.
+// unchanged reports whether what a command left at a path of root is what the snapshot has there, or the snapshot has nothing there.
 func (c *checkout) unchanged(ctx context.Context, root *os.Root, name string) (bool, error) {
-	if was := c.was(ctx, root, name); was != nil {
-		return was(name)
+	f := c.file(name)
+	if f == nil {
+		return true, nil
 	}
-	return true, nil
+	return holdsFile(ctx, root, name, f, openLeft)
 }
 
-// stands reports whether what is at a path of root is f.
-func stands(ctx context.Context, root *os.Root, at string, f *workspace.File) (bool, error) {
+type opener func(root *os.Root, name string) (*os.File, unix.Stat_t, error)
+
+// holdsFile reports whether what is at a path of root is f, which open opens.
+func holdsFile(ctx context.Context, root *os.Root, at string, f *workspace.File, open opener) (bool, error) {
 	info, err := root.Lstat(filepath.FromSlash(at))
 	if err != nil {
 		return false, err
@@ -133,7 +139,7 @@ func stands(ctx context.Context, root *os.Root, at string, f *workspace.File) (b
 	if !info.Mode().IsRegular() || info.Size() != f.Size || (info.Mode()&0o100 != 0) != (f.Kind == workspace.Executable) {
 		return false, nil
 	}
-	from, _, err := openLeft(root, at)
+	from, _, err := open(root, at)
 	if err != nil {
 		return false, err
 	}

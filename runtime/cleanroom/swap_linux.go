@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// swapIn renames temp to name, in the same folder: in the place of the file that was says, or, where was is nil, of none. The two files change
-// places at once, and the other is looked at under the name temp, where nobody writes; if it is another one, they change back.
+// swapIn renames temp to name, in the same folder, if name is the old file; with a nil old, if there is nothing. The two files change places
+// in one step. What comes out is looked at under the name temp, where nobody writes, and changes back if it is not the old file.
 //
 // Source: renameat2(2).
-func swapIn(live *os.Root, temp, name string, was func(at string) (bool, error)) error {
+func swapIn(live *os.Root, temp, name string, old isOld) error {
 	dir, err := live.OpenFile(filepath.Dir(name), os.O_RDONLY|unix.O_DIRECTORY, 0) // a FIFO in its place would be waited for
 	if err != nil {
 		return err
@@ -23,18 +23,18 @@ func swapIn(live *os.Root, temp, name string, was func(at string) (bool, error))
 		return unix.Renameat2(int(dir.Fd()), filepath.Base(temp), int(dir.Fd()), filepath.Base(name), flags)
 	}
 	flags := uint(unix.RENAME_NOREPLACE)
-	if was != nil {
+	if old != nil {
 		flags = unix.RENAME_EXCHANGE
 	}
 	switch err := rename(flags); {
 	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP): // of the kernel, or of a file system
-		return replace(live, temp, name, was)
-	case errors.Is(err, fs.ErrExist), was != nil && errors.Is(err, fs.ErrNotExist):
+		return replace(live, temp, name, old)
+	case errors.Is(err, fs.ErrExist), old != nil && errors.Is(err, fs.ErrNotExist):
 		return errEdited
-	case err != nil || was == nil:
+	case err != nil || old == nil:
 		return err
 	}
-	ok, err := was(temp)
+	ok, err := old(temp)
 	if err == nil && ok {
 		return live.Remove(temp)
 	}

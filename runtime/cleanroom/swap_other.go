@@ -4,7 +4,7 @@ package cleanroom
 
 import "os"
 
-// swapIn renames temp to name: in the place of the file that was says, or, where was is nil, of none.
-func swapIn(live *os.Root, temp, name string, was func(at string) (bool, error)) error {
-	return replace(live, temp, name, was)
+// swapIn renames temp to name if name is the old file; with a nil old, if there is nothing.
+func swapIn(live *os.Root, temp, name string, old isOld) error {
+	return replace(live, temp, name, old)
 }

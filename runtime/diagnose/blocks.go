@@ -609,7 +609,7 @@ func ofJest(lines []string) (f Failure) {
 	return f
 }
 
-// uvuValues leaves of two values, which uvu writes with a dot for each blank, the lines that differ.
+// uvuValues keeps the lines in which two values differ. uvu writes both whole, with a dot for each blank.
 func uvuValues(lines []string) (out []string) {
 	for _, l := range lines {
 		switch t := strings.TrimSpace(l); {

@@ -64,7 +64,7 @@ type Counter struct {
 	proved   int   // the tests of prove, those that were skipped among them
 	later    [kindsDeferred]deferred
 	emptyAt  int  // the line that said that there are no scenarios
-	files    int  // of tests: those that failed, where their tests are not counted yet
+	files    int  // of tests that failed, by the line above that of their tests
 	idle     bool // a build tool had no tests to run
 	built    bool // a build tool did something other than tests
 	denied   denial
@@ -172,19 +172,19 @@ func (d *denial) add(passed, failed int) {
 	}
 }
 
-// Denied reports whether the output tells of failed tests, and each of its summaries does. A tool that exits 0 prints that if a script around
-// it drops its exit status. failed is 0 if the output does not say how many. One summary without a failure is enough for false: it may be that
-// of a second try, or the failure may be one that a test wanted. In a part of a long output that is not looked at, it does not count.
+// Denied reports whether the output tells of failed tests, and each of its summaries does: of a workspace, those of one command. A tool that
+// exits 0 prints that if a script around it drops its exit status. failed is 0 if the output does not say how many. One summary without a
+// failure is enough for false: it may be that of a second try, or the failure may be one that a test wanted. A summary in a part of a long
+// output that is not looked at does not count.
 func (c *Counter) Denied() (failed int, denied bool) {
-	failed, denied = c.ownDenied()
-	for _, x := range c.forked {
-		n, d := x.Denied() // whatever the others say
+	for _, x := range c.counters() {
+		n, d := x.ownDenied()
 		failed, denied = failed+n, denied || d
 	}
 	return failed, denied
 }
 
-// ownDenied is Denied of what the commands of a workspace did not write.
+// ownDenied is Denied without the commands of a workspace.
 func (c *Counter) ownDenied() (failed int, denied bool) {
 	counted, _ := c.own()
 	d := c.denied // a copy: the result is the same when it is asked again
@@ -292,14 +292,19 @@ func (t *tail) lines() []byte {
 // Tests returns what was counted. ok is false if the output does not say how many tests
 // ran. Nothing may be written any more.
 func (c *Counter) Tests() (t Tests, ok bool) {
-	if t, ok = c.own(); !ok && c.found&(goPlain|someRan) != 0 {
-		return Tests{}, false
+	for _, x := range c.counters() {
+		own, said := x.own()
+		if !said && x.found&(goPlain|someRan) != 0 {
+			return Tests{}, false // it ran some, and does not say how many
+		}
+		t.add(own)
+		ok = ok || said
 	}
-	return c.addForks(t, ok)
+	return t, ok
 }
 
-// own returns what was counted outside of the commands of a workspace.
-func (c *Counter) own() (t Tests, ok bool) {
+// counters returns c and those of the commands of a workspace, all complete.
+func (c *Counter) counters() []*Counter {
 	if !c.done {
 		c.done = true
 		for s := range c.part {
@@ -313,7 +318,16 @@ func (c *Counter) own() (t Tests, ok bool) {
 			c.last[i].text = nil
 		}
 		c.settle()
+		for _, x := range c.forked {
+			x.last = c.last // the lines that were not looked at may be those of x
+			x.settle()
+		}
 	}
+	return append([]*Counter{c}, c.forked...)
+}
+
+// own is Tests without the commands of a workspace. c is complete.
+func (c *Counter) own() (t Tests, ok bool) {
 	switch f := c.found; {
 	case f&goJSON != 0:
 		t.add(c.events)

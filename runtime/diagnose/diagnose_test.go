@@ -321,6 +321,11 @@ func TestReaderIsBounded(t *testing.T) {
 		"not ok %d - x\n  ---\n  stack: |-\n    " + long + "\n", "# %d " + long + "\n", "✖ x%d\n  Error: " + long + "\n",
 		"==== FAILURES ====\n____ t%d ____\nE   " + long + "\n", " FAIL  a%d.js > x\n" + long + "\n", "  ● x%d\n\n    " + long + "\n",
 		"---- t%d stdout ----\n" + long + "\n", "[ RUN      ] t%d\n" + long + "\n", "[fail] t%d " + long + "\n", "1/2 Test #1: t%d ...***Failed 0.01 sec\n" + long + "\n", "a.go:%d:1: error: " + long + "\n", "a%d.go\n", "%d" + long,
+		"• [FAILED] [0.1 seconds]\nit %d " + long + "\n  [FAILED] " + long + "\n  " + long + "\n",
+		"=== RUN   TestX%[1]d\n• [FAILED] [0.1 seconds]\nit %[1]d " + long + "\n  [FAILED] " + long + "\n",
+		`{"Action":"output","Package":"p","Test":"T%[1]d","Output":"FAIL: x.go:1: S.T%[1]d\n... ` + long + `\n"}` + "\n",
+		`{"Action":"output","Package":"p","Test":"T%[1]d","Output":"• [FAILED] [0.1 seconds]\nit ` + long + `\n"}` + "\n",
+		"p%[1]d:test: cache miss\np%[1]d:test: FAIL a.test.js\np%[1]d:test:   ● x%[1]d\np%[1]d:test: " + long + "\n",
 	} {
 		var r Reader
 		text := []byte{}
@@ -333,6 +338,7 @@ func TestReaderIsBounded(t *testing.T) {
 		r.Write(0, text)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(text) // or what is held would be less by as much
 		if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > size/2 {
 			t.Errorf("%.60q: %d bytes are held of %d", form, held, size)
 		}

@@ -14,13 +14,19 @@
 //
 // # Failures
 //
-// A [Reader] finds what failed while the output is written, wherever in it that is, in bounded memory. Of the test
-// runners whose reports it knows (go test as text, with -v and -json; TAP; Test::More; node, pytest, unittest, cargo, jest, vitest,
-// mocha, ava, RSpec, minitest, ctest, GoogleTest, cmocka, meson, automake, and "[fail] a test") it takes the tests that failed, never what a test printed that passed. Where turbo or pnpm -r mixes
-// the lines of several commands, each command is read by itself, for counts, too. Of all else it
-// looks for lines that are an error with a place, as go, vet, gcc, clang, mypy, ruff, flake8, eslint, tsc, rustc, Python,
-// shellcheck, javac, MSVC, Ruby and GitHub's annotations write it, then for one without a place. Patterns
-// of the routing matrix go before its own: see [Pattern]. [FailedTests] has it name the tests, to compare two outputs.
+// A [Reader] finds what failed while the output is written, wherever in it that is, in bounded memory. Of the test runners whose reports it
+// knows it takes the tests that failed, never what a test printed that passed: go test (as text, with -v and -json; of Ginkgo and gocheck the
+// specs and methods), TAP, Test::More, node, pytest, unittest, cargo, jest, vitest, uvu, mocha, ava, RSpec, minitest, ctest, GoogleTest,
+// utest.h, cmocka, meson, automake, shunit2, and "[fail] a test". Of all else it looks for lines that are an error with a place, as go, vet,
+// gcc, clang, mypy, ruff, flake8, eslint, tsc, rustc, Python, shellcheck, javac, MSVC, Ruby and GitHub's annotations write it, then for one
+// without a place. Patterns of the routing matrix go before its own: see [Pattern]. [FailedTests] has it name the tests, to compare two
+// outputs.
+//
+// # Workspaces
+//
+// Where turbo or pnpm -r mixes the lines of several commands, a Counter and a Reader read each command by itself.
+//
+// # Size
 //
 // The package is larger than 1,500 lines because each form has a reader of its own, of some 100 lines; they share
 // what a [Failure] is, the patterns of places and the bounds.

@@ -51,7 +51,7 @@ func FailedTests(output []byte) (names []string) {
 	return names[:min(len(names), MaxFailed)]
 }
 
-// describe sets how many failures of tests are described.
+// describe sets how many of the tests that failed are described.
 func (r *Reader) describe(most int) {
 	for _, f := range []*Failures{&r.gotest.Failures, &r.tap.Failures, &r.spec.Failures, &r.blocks.Failures, &r.blocks.short, &r.marks.Failures} {
 		f.most = most

@@ -22,16 +22,16 @@ var forkForms = sync.OnceValue(func() (p forkPatterns) {
 // maxForks bounds how many commands are told apart; the lines of further ones are those of the whole output.
 const maxForks = 256
 
-// forks tells apart the commands that a runner of a workspace starts at once, and whose lines it mixes: turbo writes
-// "package:task: " before each, pnpm -r "folder script: ". Such a name counts from the line on with which the runner says
-// that it starts the command, and "a.c:3: " of a compiler never does.
+// forks tells apart the commands that the runner of a workspace starts at once, and whose lines it mixes: turbo writes
+// "package:task: " before each line, pnpm -r "folder script: ". A name counts once the runner has said that it starts the command: the
+// "a.c:3: " of a compiler never does.
 type forks struct {
 	at    map[string]int // the number of a command, by its name
 	inner bool           // it reads one of them, and tells no further ones apart: their number would have no bound
 }
 
-// line returns the number of the command that wrote l, and what it wrote. folder is set where l is the line that starts it,
-// and names where it runs.
+// line returns the number of the command that wrote l, and what it wrote. If l is the line that starts it, folder is where it runs, as far as
+// l says so.
 func (f *forks) line(l []byte) (n int, own []byte, folder string, ok bool) {
 	if f.inner {
 		return 0, nil, "", false
@@ -65,7 +65,7 @@ func (f *forks) line(l []byte) (n int, own []byte, folder string, ok bool) {
 // A readerFork reads what one command of several wrote.
 type readerFork struct {
 	Reader
-	folder string // in which it runs, absolute or from that of the whole; "" where nothing says so
+	folder string // where it runs: absolute, or relative to where the runner does; "" if unknown
 	failed bool   // the runner said so
 }
 
@@ -95,8 +95,8 @@ func (r *Reader) fork(l []byte) bool {
 	return true
 }
 
-// endForks returns what failed in the commands: those of which the runner says that they failed, or, where it names none, all
-// whose output is that of a test runner.
+// endForks returns what failed in the commands that the runner says failed. If it names none, all commands count whose output is that of a
+// test runner.
 func (r *Reader) endForks() (f Failures) {
 	f.most = r.gotest.most
 	named := false
@@ -114,7 +114,7 @@ func (r *Reader) endForks() (f Failures) {
 	return f
 }
 
-// inFolder names the file of f from dir, where it is in the folder of the command that names it; it reports whether it is.
+// inFolder names the file of f from dir, if the file is below the folder of its command; it reports whether it is.
 func (f *Failure) inFolder(dir string, exists func(path string) bool) bool {
 	folder := f.folder
 	if filepath.IsAbs(folder) {
@@ -149,18 +149,4 @@ func (c *Counter) fork(l []byte) bool {
 	c.spent += x.spent - before
 	c.stream = c.stream || x.stream
 	return true
-}
-
-// addForks adds what the commands say to t. ok is false if none of them, and not the rest, says how many tests ran, or one ran
-// some and does not say how many.
-func (c *Counter) addForks(t Tests, ok bool) (Tests, bool) {
-	for _, x := range c.forked {
-		own, said := x.Tests()
-		if !said && x.found&(goPlain|someRan) != 0 {
-			return Tests{}, false
-		}
-		t.add(own)
-		ok = ok || said
-	}
-	return t, ok
 }

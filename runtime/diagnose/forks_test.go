@@ -44,6 +44,26 @@ func TestForks(t *testing.T) {
 	}
 }
 
+// That a command of a workspace had no tests to run says nothing where some of its lines were not looked at.
+func TestForksCut(t *testing.T) {
+	const start, idle = "a:test: cache miss\n", "a:test: > Task :test NO-SOURCE\n"
+	for _, c := range []struct {
+		between string
+		ok      bool
+	}{
+		{strings.Repeat("x", scanned) + "\n", true},
+		{strings.Repeat("x", scanned) + "\na:test: > Task :checkstyleMain\n" + strings.Repeat(strings.Repeat("x", 99)+"\n", 8*summary/100), false},
+	} {
+		count := Counter{spent: further}
+		for l := range strings.Lines(start + c.between + idle) {
+			count.Write(0, []byte(l))
+		}
+		if got, ok := count.Tests(); ok != c.ok || got != (Tests{}) {
+			t.Errorf("%d bytes between: %+v, %v", len(c.between), got, ok)
+		}
+	}
+}
+
 // Commands of commands are not told apart: 256 of each of 256 would take more memory than an output may.
 func TestForksInForks(t *testing.T) {
 	var out strings.Builder

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/command-dialect/dialect/lang/diag"
 )
 
 type suitePatterns struct{ spec, why, at, check, place *regexp.Regexp }
@@ -19,11 +21,11 @@ var suiteForms = sync.OnceValue(func() (p suitePatterns) {
 	return p
 })
 
-// A goSuite reads what a test of Go prints that runs a suite of its own: the specs of Ginkgo, the methods of gocheck. To go test
-// all of them are one test.
+// A goSuite reads what a test of Go prints that runs a suite of its own: the specs of Ginkgo, the methods of gocheck. go test takes
+// each suite for one test.
 type goSuite struct {
 	list  []Failure
-	begun bool     // a block, of which the title has not come
+	begun bool     // a block began, and its title has not come yet
 	open  *Failure // the block that is read
 	specs bool     // it is Ginkgo's
 	why   []string // its message
@@ -34,6 +36,11 @@ func (g *goSuite) line(l string) {
 	if strings.IndexByte(l, 0x1b) >= 0 {
 		l = escapes().ReplaceAllString(l, "")
 	}
+	begins := strings.HasPrefix(l, "• [") || strings.HasPrefix(l, "FAIL: ") || strings.HasPrefix(l, "PANIC: ")
+	if !begins && !g.begun && g.open == nil {
+		return
+	}
+	l = diag.ClipBytes(l, maxText)
 	p := suiteForms()
 	switch {
 	case strings.HasPrefix(l, "• [") && p.spec.MatchString(l):

@@ -79,7 +79,7 @@ type goSection struct {
 	current  *goTest // that prints
 	reported *goTest // that had its result just now
 	status   string
-	suite    goSuite // what no test is known to have printed: without -v that is all
+	suite    goSuite // of what was printed by no test that is known: without -v, by any
 }
 
 // A goTest is a test that runs, or has failed.
@@ -153,8 +153,12 @@ func (g *goTests) event(l []byte) bool {
 		} else if !strings.HasPrefix(e.Output, "=== ") {
 			s.current = nil
 		}
-		for _, line := range strings.Split(strings.TrimSuffix(e.Output, "\n"), "\n") {
+		lines := strings.Split(strings.TrimSuffix(e.Output, "\n"), "\n")
+		for _, line := range lines {
 			line = strings.TrimRight(line, "\r\t ")
+			if len(lines) > 1 { // go test writes one: of several, each that is kept would hold all
+				line = strings.Clone(line)
+			}
 			if m := gos().status.FindStringSubmatch(line); m != nil && e.Test == "" {
 				s.status = line
 				continue
@@ -429,7 +433,7 @@ func (s *goSection) failures() (list []Failure) {
 			continue
 		}
 		of := t.suite.end()
-		if t.lines.n == 0 {
+		if t.lines.n == 0 { // what it printed was not known to be its own
 			of, unnamed = append(of, unnamed...), nil
 		}
 		if len(of) > 0 {

@@ -34,11 +34,11 @@ func sumKinds() []sum {
 
 		// JavaScript: jest and vitest, which do not count the tests of a file that did not load; deno; bun; mocha; tap-spec; ava, which says how
 		// many passed where none failed, and then what else there was; karma
-		{re: `^Test Suites: (\d+) failed, `, read: unloaded},
+		{re: `^Test Suites: (\d+) failed, `, read: failedFiles},
 		{re: `^Tests: +(?:\d+ \w+, )*\d+ total$`, read: ofFiles},
 		{re: `^No tests? (?:files )?found, exiting with code 0$`, read: none},
 		{re: `^No tests found related to files changed since `, read: none},
-		{re: `^ Test Files  (\d+) failed `, read: unloaded},
+		{re: `^ Test Files  (\d+) failed `, read: failedFiles},
 		{re: `^ +Tests  no tests$`, read: ofFiles},
 		{re: `^ +Tests  ((?:\d+ \w+ ?\|? ?)+)\(\d+\)`, read: ofFiles},
 		{re: `^(?:ok|FAILED) \| \d+ passed.*?\| \d+ failed(?: \| \d+ ignored)?`, read: words},

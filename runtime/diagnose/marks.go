@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-type markPatterns struct{ bracket, ctest, meson, automake, took, google, cassert, shunit, refused *regexp.Regexp }
+type markPatterns struct{ bracket, ctest, meson, automake, took, google, cassert, shunit, status *regexp.Regexp }
 
 var markForms = sync.OnceValue(func() (p markPatterns) {
 	c := regexp.MustCompile
@@ -20,22 +20,22 @@ var markForms = sync.OnceValue(func() (p markPatterns) {
 	p.google = c(`^(?:unknown file|(\S[^:]*|[A-Za-z]:[^:]*)[:(](\d+)\)?): (?:Failure|error:.*)$`)
 	p.cassert = c(`^(?:\S+: )?([^\s:]+):(\d+): (?:.*: )?(Assertion .*failed\.?)$`)
 	p.shunit = c(`^test\w*$`)
-	p.refused = c(`^shunit2:ERROR (\w+)\(\) (returned non-zero .*?)\.?$`)
+	p.status = c(`^shunit2:ERROR (\w+)\(\) (returned non-zero .*?)\.?$`)
 	return p
 })
 
-// markTests reads the runners that write a line for each test, which says how it ended: ctest, meson, GoogleTest and utest.h, cmocka,
-// automake, shunit2, which writes the name before the test and each failure where it comes, and what projects write for themselves ("[fail] a list of two"). What a test wrote stands before that line where
-// another one said that it began, and after it otherwise. Where the output is of a runner that blockTests, tapTests or another
-// one reads, or a compiler's, that is taken and this is not.
+// markTests reads the runners that write a line for each test, which says how it ended: ctest, meson, GoogleTest, utest.h, cmocka,
+// automake, and what projects write for themselves ("[fail] a list of two"). What a test wrote stands before that line where another one
+// said that it began, and after it otherwise. shunit2 writes the name of a test before it, and a line for each failure in it. Where the
+// output is of a runner that blockTests, tapTests or another one reads, or a compiler's, that is taken and this is not.
 type markTests struct {
 	Failures
 	name   string    // of the test whose text is read; empty for none
 	ended  string    // how it ended, where its text comes after that
 	before int       // Total when it began: tests that it ran itself stand for it
 	told   bool      // what follows repeats itself
-	shell  string    // the last name that may be one of a test of shunit2
-	bad    []Failure // its tests that ended with a status of their own, which is mostly that of an assertion that failed
+	shell  string    // the last line that may be the name of a test of shunit2
+	status []Failure // tests of shunit2 with a status other than 0: mostly that of an assertion that failed, and was reported
 	lines  kept
 }
 
@@ -81,9 +81,9 @@ func (k *markTests) line(l string) (known bool) {
 			return true
 		}
 	case c == 's':
-		if m := markForms().refused.FindStringSubmatch(l); m != nil {
-			if len(k.bad) < maxFailures {
-				k.bad = append(k.bad, Failure{Test: m[1], Finding: Finding{Message: m[2]}})
+		if m := markForms().status.FindStringSubmatch(l); m != nil {
+			if len(k.status) < maxFailures {
+				k.status = append(k.status, Failure{Test: m[1], Finding: Finding{Message: m[2]}})
 			}
 			return true
 		}
@@ -154,12 +154,12 @@ func (k *markTests) flush() {
 
 func (k *markTests) end() *Failures {
 	k.flush()
-	for _, x := range k.bad {
+	for _, x := range k.status {
 		if !slices.ContainsFunc(k.List, func(o Failure) bool { return o.Test == x.Test }) {
 			k.add(x)
 		}
 	}
-	k.bad = nil
+	k.status = nil
 	return &k.Failures
 }
 

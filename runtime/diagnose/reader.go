@@ -27,7 +27,7 @@ type Failure struct {
 	Package string   // of go test: the import path, in whose folder File is; empty where Go says nothing
 	Detail  []string // what stands beside the message: the values that differ, a diff; at most 12 lines
 
-	folder string // in which a command of several ran that names File
+	folder string // where the command ran that names File, if it is one of a workspace; "" if unknown
 }
 
 // String renders f as one line: "a_test.go:3: TestA: got 1, want 2".

@@ -123,8 +123,8 @@ func begins(re *syntax.Regexp, can *[256]bool) (empty bool) {
 	return empty
 }
 
-// contains returns texts of which each match of re has one, those whose shortest is the longest among the parts of re. It is empty if no
-// part has any.
+// contains returns texts of which each match of re has one; none if there are no such texts. Each part of a concatenation has its own: those
+// whose shortest text is longest are taken, since they are in the fewest lines.
 func contains(re *syntax.Regexp) (texts []string) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -156,7 +156,7 @@ func shortest(texts []string) int {
 	return len(slices.MinFunc(texts, func(a, b string) int { return len(a) - len(b) }))
 }
 
-// has reports whether a line has what each line of s has.
+// has reports whether a line has one of the texts of s.
 func (s *sum) has(l []byte) bool {
 	return len(s.texts) == 0 || slices.ContainsFunc(s.texts, func(text []byte) bool { return bytes.Contains(l, text) })
 }
@@ -258,10 +258,11 @@ func side(c *Counter, s *sum, m [][]byte) {
 // words reads "3 passed, 1 failed" in any order and with any separator.
 func words(c *Counter, _ *sum, m [][]byte) { c.whole(tally(m[0])) }
 
-// unloaded is the line that says how many files of tests failed, above the one of their tests.
-func unloaded(c *Counter, _ *sum, m [][]byte) { c.files = amount(m[1]) }
+// failedFiles is the line above that of the tests: how many of their files failed.
+func failedFiles(c *Counter, _ *sum, m [][]byte) { c.files = amount(m[1]) }
 
-// ofFiles reads words, where a file that failed has a test that did, or counts as one: it did not load.
+// ofFiles is the line of the tests below failedFiles. Where files failed and none of their tests did, the files did not load, and each counts
+// as a test that failed.
 func ofFiles(c *Counter, _ *sum, m [][]byte) {
 	t := tally(m[0])
 	if t.Failed == 0 {

@@ -263,7 +263,7 @@ func backslash(s []byte, c byte) int {
 	return 0
 }
 
-// number5c returns the length of the escape of a backslash by its number at the begin of s, unless the secret itself goes on like that after
+// number5c returns the length of the escape of a backslash by its number at the beginning of s; 0 if the secret itself goes on like that after
 // its backslashes.
 func number5c(s, secret []byte) int {
 	k, own := span(s, &slash, maxSlashes), span(secret, &slash, maxSlashes)

@@ -438,10 +438,10 @@ func title(id, verb, noun, text string) string {
 // fewer reports whether fewer tests passed than in the last green run.
 func (l *DocResult) fewer() bool { return l.Baseline != nil }
 
-// missing says how many fewer: "17 fewer tests than g-6310ea6a781d".
+// missing says how many fewer: "17 fewer tests than g-6310ea6a781d". A run that counted none may have run them all.
 func (l *DocResult) missing() string {
 	if l.Tests == nil {
-		return fmt.Sprintf("no test counted, %d in %s", l.Baseline.Passed, clean(cmp.Or(l.Baseline.Gate, l.Baseline.Run)))
+		return fmt.Sprintf("no test counted, %d passed in %s", l.Baseline.Passed, clean(cmp.Or(l.Baseline.Gate, l.Baseline.Run)))
 	}
 	n := l.Baseline.Passed - l.Tests.Passed
 	word := "tests"

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestUnreadableWorker: a worker whose program its user can execute and not read, as a key that counts wants it, asks for work.
+// TestUnreadableWorker: a worker asks for work although its user can execute its program and not read it. Such a process starts undumpable:
+// no other one of its user reads the key (see runtime/keyfd).
 func TestUnreadableWorker(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a program that its user cannot read")
@@ -26,10 +28,8 @@ func TestUnreadableWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	program, home := filepath.Join(dir, "dialect-temporal"), filepath.Join(dir, "home")
-	for _, err := range []error{os.WriteFile(program, text, 0o600), os.Chmod(program, 0o711), os.Chmod(dir, 0o755), os.Mkdir(home, 0o700), os.Chown(home, 65534, 65534)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(os.WriteFile(program, text, 0o600), os.Chmod(program, 0o711), os.Chmod(dir, 0o755), os.Mkdir(home, 0o700), os.Chown(home, 65534, 65534)); err != nil {
+		t.Fatal(err)
 	}
 	var out lockedBuffer
 	cmd := exec.Command(program, append([]string{"worker", "--remote", l.depot, "--folder", filepath.Join(home, "trees"), "--key-fd", "3"}, l.address()...)...)

@@ -483,8 +483,8 @@ func (g *places) follow(p *place, ref string) error {
 	return nil
 }
 
-// mayMean reports whether a reference can be to the schema whose base is id, or into it. Whatever the two are relative to, the last part of a
-// path stays as it is written, unless it is one of dots.
+// mayMean reports whether a reference can be to the schema whose $id is id, or into it. The two are not resolved: whatever they are relative
+// to, that leaves the last part of their paths as it is, unless it is "." or "..".
 func mayMean(ref *url.URL, id string) bool {
 	if ref.Path == "" && ref.Host == "" || ref.Opaque != "" {
 		return true

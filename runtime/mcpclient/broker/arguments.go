@@ -38,11 +38,12 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 			}
 		}
 	}
-	for _, v := range c.Values {
+	values := c.Values
+	if c.Arguments != "" {
+		values = nil // the template has taken them in
+	}
+	for _, v := range values {
 		name := v.Name
-		if c.Arguments != "" {
-			break // the template has taken them in
-		}
 		if name == "" {
 			if name = shape.sole(); name == "" {
 				return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s wants named values: %s", t.Name, shape.wants())
@@ -116,9 +117,9 @@ func schemaOf(t *mcp.Tool) (s *jsonschema.Schema, readable bool, err error) {
 	return s, false, nil
 }
 
-// A shape is what a schema says of the arguments: their names, and by root the schemas that it refers to.
+// A shape is what the schema of a tool says of its arguments, wherever in the schema it says so.
 type shape struct {
-	root       *jsonschema.Schema
+	root       *jsonschema.Schema // has the definitions that references name
 	properties map[string]*jsonschema.Schema
 	required   map[string]bool
 }
@@ -138,10 +139,11 @@ func shapeOf(root *jsonschema.Schema) *shape {
 	return sh
 }
 
-// maxApplied is how many schemas are looked at for one value.
+// maxApplied is how many schemas are looked at for one value, since allOf and references can name each other.
 const maxApplied = 64
 
-// applied returns s and the schemas that hold wherever s does: those of allOf, and those that a reference to $defs names. None of them is nil.
+// applied returns s and the schemas that apply wherever s does: those of its allOf, and those that its references to definitions name. None of
+// them is nil.
 func (sh *shape) applied(s *jsonschema.Schema) []*jsonschema.Schema {
 	var list []*jsonschema.Schema
 	add := func(s *jsonschema.Schema) {
@@ -198,7 +200,7 @@ func (sh *shape) sole() string {
 // kinds are the types of JSON Schema.
 var kinds = []string{"null", "boolean", "object", "array", "number", "integer", "string"}
 
-// types returns the types of the values of s, each once.
+// types returns the types that s, or one of its alternatives, allows, each once.
 func (sh *shape) types(s *jsonschema.Schema) (types []string) {
 	add := func(s *jsonschema.Schema) {
 		for _, name := range append([]string{s.Type}, s.Types...) {
@@ -222,7 +224,7 @@ func (sh *shape) types(s *jsonschema.Schema) (types []string) {
 // schema says so.
 func (sh *shape) typed(text string, s *jsonschema.Schema) any { return sh.typedIn(text, s, 0) }
 
-// maxLists is how many lists of one are made around a value: a schema can be of lists of itself.
+// maxLists is how many lists of one value are made around each other: the items of a list can have the schema of the list.
 const maxLists = 4
 
 func (sh *shape) typedIn(text string, s *jsonschema.Schema, lists int) any {

@@ -98,7 +98,7 @@ func New(o Options) (*Worker, error) {
 
 // Start begins to ask for work; the function that it returns ends that.
 func (w *Worker) Start() (stop func(), err error) {
-	sdk.SetBinaryChecksum(flow.Name) // else the library reads the program, which may be one that its user can execute alone
+	sdk.SetBinaryChecksum(flow.Name) // otherwise the library reads the program, which its user may be allowed to execute and not to read
 	s := sdk.New(w.o.Client, w.o.Queue, sdk.Options{
 		MaxConcurrentActivityExecutionSize: w.o.Slots, WorkerStopTimeout: 2 * time.Second, Identity: w.o.Name,
 		DisableRegistrationAliasing: true, OnFatalError: func(error) {},

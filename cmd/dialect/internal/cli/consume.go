@@ -20,9 +20,9 @@ gate that covers each required command.
 
 By default the store remembers what was consumed, so a copy of the store remembers it separately.
 With --ledger FILE the consumer's own file decides: what was spent there, or was covered by what was
-spent there, is refused from any store. A result that "run --reuse" repeats has a receipt of its own,
-which the answer counts; --fresh refuses it. The first use makes the file; an existing file that is
-not a ledger is refused.
+spent there, is refused from any store. "run --reuse" gives a repeated result a new receipt, which is
+not spent: the answer says how many there are, and --fresh refuses them. The first use makes the
+file; an existing file that is not a ledger is refused.
 
 Exit status: 0 consumed, 3 refused, 64 for a usage error.`
 

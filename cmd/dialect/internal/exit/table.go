@@ -29,10 +29,10 @@ func Table() []Group {
 	unbegun := n(process.StatusNotBegun, process.StatusNotRunnable, process.StatusNotFound)
 	return []Group{
 		{"run, check", []Row{
-			{"0", "every line passed, and so did the gate, or no receipt could be kept where no line must have one (DEGRADED); for `check`: there is no error"},
+			{"0", "every line passed, and so did the gate, unless no receipt could be kept and no line has `receipt_required` (DEGRADED); for `check`: there is no error"},
 			{n(Failed), "a line failed; for `check`: there is an error"},
 			{n(Fault), "line fault: a line could not be bound or completed, or there was nothing to run"},
-			{n(Refused), "the gate refused: a receipt is missing, invalid, replayed or tampered with, or could not be kept where a line must have one"},
+			{n(Refused), "the gate refused: a receipt is missing, invalid, replayed or tampered with, or could not be kept for a line that has `receipt_required`"},
 		}},
 		{"prove", []Row{
 			{"0", "each line that has a control noticed what was broken"},

@@ -183,12 +183,12 @@ func ignored(ctx context.Context, q *inquiry.Question, paths []string) bool {
 	return !slices.ContainsFunc(paths, func(p string) bool { return !hides(p) })
 }
 
-// maxOutput bounds what is read of the outputs of one verdict to find the names of tests, in bytes.
+// maxOutput bounds the output that is read for one verdict to find the names of tests, in bytes: an agent waits meanwhile.
 const maxOutput = 8 << 20
 
 // failures returns what failed, and how often: "BINDING\x00COMMAND\x00" with the way that the command ended, with the name of each failing
 // test and, where its output names none, with each line of that, without numbers. ok is false where a failure is of something that
-// cannot be looked up, of a command that did not come to its end, or of more output than is looked through while an agent waits.
+// cannot be looked up, of a command that did not come to its end, or has more output than is left of maxOutput.
 func failures(q *inquiry.Question, res *verify.Result) (set map[string]int, ok bool) {
 	set, ok = make(map[string]int), true
 	left := maxOutput
@@ -233,8 +233,8 @@ func failures(q *inquiry.Question, res *verify.Result) (set map[string]int, ok b
 // number finds what differs between two outputs of the same failure: times, lines, addresses.
 var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+(?:[.:,][0-9]+)*`) })
 
-// output returns what is kept of the output of a command. ok is false if some of it cannot be read, is not what was recorded, or if all of it
-// is longer than most.
+// output returns what is kept of the output of a command. ok is false if some of it cannot be read, if it is not what was recorded, or if it is
+// longer than most, in bytes.
 func output(a archive.Archive, r *receipts.Receipt, most int) (text []byte, ok bool) {
 	for _, s := range []receipts.Stream{r.Stdout, r.Stderr} {
 		if s.Bytes == 0 {

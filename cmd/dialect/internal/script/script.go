@@ -141,7 +141,7 @@ func File(what, name string) ([]byte, error) {
 		if above := scriptAbove(name); above != "" {
 			e.Hint("it is above: dialect run %s", report.Command([]string{above}))
 		} else if near := beside(name); near != "" {
-			e.Hint("did you mean dialect run %s?", report.Command([]string{near}))
+			e.Hint("%s", didYouMean(near))
 		} else if found, _ := filepath.Glob("*.dlct"); len(found) > 0 {
 			if len(found) == 1 && positions(name) != nil { // as `dialect log 3` names a line
 				return nil, e.Hint("line %s of %s: dialect run %s", name, found[0], report.Command([]string{found[0] + ":" + name}))
@@ -169,7 +169,7 @@ func File(what, name string) ([]byte, error) {
 // that has its words, as in `test` or `test_go`.
 func about(name string, scripts []string) (hints []string) {
 	if slices.Contains(scripts, name+".dlct") {
-		return []string{"did you mean dialect run " + report.Command([]string{name + ".dlct"}) + "?"}
+		return []string{didYouMean(name + ".dlct")}
 	}
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '-' || r == ':' })
 	for _, path := range scripts {
@@ -193,14 +193,18 @@ func about(name string, scripts []string) (hints []string) {
 	return hints
 }
 
-// beside returns the script of another folder that name, which is in that folder, may mean; empty if there is none.
+func didYouMean(script string) string {
+	return fmt.Sprintf("did you mean dialect run %s?", report.Command([]string{script}))
+}
+
+// beside returns the script in the folder of name, another one than this, that name may mean; empty if there is none.
 func beside(name string) string {
 	dir := filepath.Dir(name)
-	entries, err := os.ReadDir(dir)
-	if err != nil || dir == "." {
+	if dir == "." {
 		return ""
 	}
 	var found []string
+	entries, _ := os.ReadDir(dir)
 	for _, f := range entries {
 		if filepath.Ext(f.Name()) == ".dlct" {
 			found = append(found, f.Name())

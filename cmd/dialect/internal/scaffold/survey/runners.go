@@ -91,9 +91,9 @@ func (d *draft) unread() {
 		}
 	}
 	var others []string
-	passed := ofOthers
+	ignored := ofOthers
 	if len(d.Lines) == 0 {
-		passed = foreign // a project of headers may be built for its tests alone
+		ignored = foreign // a project of headers may be built for its tests alone
 	}
 	for _, pattern := range slices.Sorted(maps.Keys(byHand)) {
 		how := byHand[pattern]
@@ -108,7 +108,7 @@ func (d *draft) unread() {
 			continue // those below are parts of it
 		}
 		for _, file := range d.glob("*/"+pattern, "*/*/"+pattern) {
-			if dir := path.Dir(file); !passed(dir) && how != byHand["configure.ac"] && !slices.ContainsFunc(others, func(o string) bool { return strings.HasPrefix(o, dir+"/") }) {
+			if dir := path.Dir(file); !ignored(dir) && how != byHand["configure.ac"] && !slices.ContainsFunc(others, func(o string) bool { return strings.HasPrefix(o, dir+"/") }) {
 				others = append(others, file+" ("+how+", with cwd = \""+dir+"\")")
 			}
 		}
