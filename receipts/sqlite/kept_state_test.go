@@ -188,8 +188,43 @@ func TestStateInUse(t *testing.T) {
 	if d, err := s.Gate(ctx, request("r-1", hs)); !errors.Is(err, ErrBusy) {
 		t.Errorf("%q, %v", reasons(d), err)
 	}
+	// What a question saw would be forgotten, too.
+	if _, err := s.Ask(ctx, verify.Query{Outside: true, Now: at(100).Time}, ""); !errors.Is(err, ErrBusy) {
+		t.Errorf("a question: %v", err)
+	}
 	f.Close()
 	if d, err := s.Gate(ctx, request("r-1", hs)); err != nil || !d.Passed() {
 		t.Errorf("%q, %v", reasons(d), err)
+	}
+}
+
+// TestStateUnread answers nothing where what was kept cannot be read: a store that was rolled back meanwhile would pass.
+func TestStateUnread(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := openAt(t, path)
+	hs := fill(t, s, "r-1", 3)
+	s.Close()
+	state := stateFor(t, path)
+	if err := os.WriteFile(StateFile(state), []byte("dialect.memory/9"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckState(state); !errors.Is(err, ErrUnread) {
+		t.Errorf("the folder: %v", err)
+	}
+	s = openWith(t, path, Options{Existing: true, State: state})
+	defer s.Close()
+	for what, err := range map[string]error{
+		"a question": func() error { _, err := s.Ask(ctx, verify.Query{Outside: true, Now: at(100).Time}, ""); return err }(),
+		"a gate":     func() error { _, err := s.Gate(ctx, request("r-1", hs)); return err }(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "cannot be read: it is damaged, or of another version of dialect") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := os.Remove(StateFile(state)); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := s.Gate(ctx, request("r-1", hs)); err != nil || !d.Passed() {
+		t.Errorf("without the file: %q, %v", reasons(d), err)
 	}
 }

@@ -21,11 +21,8 @@ import (
 // has ended, and after a commit if it wrote, so that it is never ahead of the log.
 func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (save func() error, err error) {
 	save = func() error { return nil }
-	if !s.remembering {
-		if s.memory, err = s.remember(); err != nil {
-			return save, err
-		}
-		s.remembering = true
+	if err := s.ownMemory(ctx); err != nil {
+		return save, err
 	}
 	o := verify.Options{Keys: s.keys, Kept: s.kept, Before: s.before}
 	if s.memory != nil {
@@ -42,7 +39,7 @@ func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (sav
 	return func() error {
 		s.before = v
 		switch m := s.memory; {
-		case m == nil || !m.own:
+		case m == nil || !m.own: // another process writes the one beside the store
 		case !m.kept:
 			// One that is older than it could be costs the next verification time, no more.
 			_ = v.Save(m.Memory)
@@ -63,6 +60,13 @@ type memory struct {
 	file *os.File
 	own  bool // no other process writes it
 	kept bool // the store's writers cannot write it
+}
+
+// ErrUnread says that what is kept in the folder of a verifier cannot be read, so that it does not show what was cut off the log.
+var ErrUnread = errors.New("it is damaged, or of another version of dialect")
+
+func unread(path string) error {
+	return fmt.Errorf("what %s keeps of earlier verifications cannot be read: %w", path, ErrUnread)
 }
 
 // MemorySuffix ends the name of the file beside a store in which its verifiers keep how
@@ -111,15 +115,16 @@ func (s *Store) remember() (*memory, error) {
 		}
 		return nil, err
 	}
+	if m.kept && m.own && m.Unread() { // else another process may be at it
+		m.file.Close()
+		return nil, unread(path)
+	}
 	return m, nil
 }
 
-// ownMemory makes sure that a folder of a verifier can be written before anything is decided by what it
-// holds: it waits, as for the store, while another process has it.
+// ownMemory opens the memory, if it was not. A folder of a verifier has to be writable before anything is answered by what it
+// holds, or what this answer saw would be forgotten: it waits, as for the store, while another process has it.
 func (s *Store) ownMemory(ctx context.Context) error {
-	if s.state == "" {
-		return nil
-	}
 	for until := time.Now().Add(s.busy); ; {
 		if !s.remembering {
 			var err error
@@ -128,11 +133,11 @@ func (s *Store) ownMemory(ctx context.Context) error {
 			}
 			s.remembering = true
 		}
-		if s.memory == nil || s.memory.own {
+		if s.memory == nil || s.memory.own || !s.memory.kept {
 			return nil
 		}
 		if time.Now().After(until) {
-			return fmt.Errorf("%w: it has %s open, where decisions are kept", ErrBusy, StateFile(s.state))
+			return fmt.Errorf("%w: it has %s open, where answers are kept", ErrBusy, StateFile(s.state))
 		}
 		// What it has of the log may be another thing once it is free.
 		s.memory.file.Close()
@@ -271,6 +276,10 @@ func (s *Store) unsaved(ctx context.Context, f func(*verify.Session) error) erro
 func (s *Store) read(ctx context.Context, f func(*verify.Session) error) error {
 	var problem *verify.ProblemError
 	err := s.snapshot(ctx, func() error {
+		// Before the first look at the log: what others keep meanwhile is of a longer one than this snapshot has.
+		if err := s.ownMemory(ctx); err != nil {
+			return err
+		}
 		if err := s.checkSchema(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}

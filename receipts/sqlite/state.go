@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 // StateFile returns the path of the file in the folder of a verifier where it keeps how far
@@ -38,5 +40,24 @@ func CheckState(dir string) error {
 		return fmt.Errorf("%s cannot be written: %w", dir, err)
 	}
 	f.Close()
-	return os.Remove(f.Name())
+	if err := os.Remove(f.Name()); err != nil {
+		return err
+	}
+	kept, err := openOwn(StateFile(dir), os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	if !tryLock(kept) { // another process may be at it, and who waits for that looks again
+		return nil
+	}
+	if m, err := verify.Recollect(kept, ""); err != nil {
+		return err
+	} else if m.Unread() {
+		return unread(StateFile(dir))
+	}
+	return nil
 }

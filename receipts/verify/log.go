@@ -126,19 +126,18 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	if err := receipts.CheckOrigin(st.Origin); err != nil {
 		s.problem(-1, receipts.Hash{}, "%v", err)
 	}
+	var remembered *receipts.Checkpoint
 	switch m, before := o.Memory, o.Before; {
 	case before != nil && before.origin != st.Origin:
 		s.problem(-1, receipts.Hash{}, "the store was replaced while it was read: its origin was %s, and is %s", before.origin, st.Origin)
 	case before != nil && len(before.problems) == 0:
 		s.goOn(before, st)
 	case m != nil:
-		s.recall(m, st)
+		head := s.recall(m, st)
 		if o.MemoryKept {
-			s.answered = s.start
+			s.answered, remembered = s.start, head
 			if len(s.notes) > 0 {
 				s.problem(-1, receipts.Hash{}, "%s", s.notes[0])
-			} else if m.damaged != "" {
-				s.notes = append(s.notes, "what was kept of earlier verifications was not used: "+m.damaged+"; a log that was cut before now is not noticed")
 			}
 		}
 	}
@@ -146,6 +145,9 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	want := map[int64]tlog.Hash{}
 	if o.Kept != nil {
 		want[o.Kept.Count] = tlog.Hash{}
+	}
+	if remembered != nil {
+		want[remembered.Count] = tlog.Hash{}
 	}
 	var signed []receipts.Checkpoint
 	if o.Keys != nil {
@@ -173,6 +175,10 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	}
 	if o.Kept != nil && len(s.problems) == 0 {
 		s.beginsWith(*o.Kept, "kept", want)
+	}
+	if remembered != nil && len(s.problems) == 0 {
+		s.answered = remembered.Count
+		s.beginsWith(*remembered, "remembered", want)
 	}
 	for _, h := range signed {
 		if len(s.problems) == 0 {

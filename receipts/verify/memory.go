@@ -37,14 +37,15 @@ import (
 //	        (32), bytes, git, command, run, parent, binding, signer, left bytes, left git (8
 //	        each), references (8 each)
 //
-// What is torn by a crash has a wrong digest, and is made again.
+// What is torn by a crash has a wrong digest, and is made again: a header by the next save, which leaves the other one alone, and
+// frames by reading the log anew, which has to begin with what the header says.
 type Memory struct {
 	file  *os.File
 	name  string
 	valid bool
 	slot  int // of the header that counts
 
-	damaged string // why what stood in the file was not used; empty if it was, or was empty
+	unread bool // something stands in the file, and no header of it could be read
 
 	generation uint64
 	head       receipts.Checkpoint
@@ -62,7 +63,7 @@ const (
 )
 
 // Recollect reads the memory in f, which is kept open for [Session.Save]. A file that
-// is empty, damaged or of another name is as good as none. The error is that of the file.
+// is empty, damaged or of another name is as good as none; see [Memory.Unread]. The error is that of the file.
 func Recollect(f *os.File, name string) (*Memory, error) {
 	m := &Memory{file: f, name: name, slot: 1}
 	var headers [2 * headerSize]byte
@@ -76,14 +77,18 @@ func Recollect(f *os.File, name string) (*Memory, error) {
 		}
 	}
 	if info, err := f.Stat(); err == nil && !m.valid && info.Size() > 0 {
-		m.damaged = "it is damaged, or of something else"
+		m.unread = true
 	}
 	return m, nil
 }
 
+// Unread reports whether something stood in the file that could not be read: it is damaged, of something else, or of another version
+// of dialect. Where it is to show that a log was cut, that is not as good as an empty file.
+func (m *Memory) Unread() bool { return m.unread }
+
 // forget makes m as good as none: the next Save begins anew.
-func (m *Memory) forget(why string) {
-	*m = Memory{file: m.file, name: m.name, slot: 1, generation: m.generation, damaged: why}
+func (m *Memory) forget() {
+	*m = Memory{file: m.file, name: m.name, slot: 1, generation: m.generation}
 }
 
 // readPart is how many bytes of frames are read at a time: pages that a process touches first cost more than what is done with them here, and
@@ -168,18 +173,18 @@ func (m *Memory) parse(b []byte, slot int) {
 	}
 }
 
-// recall takes what a memory knows of the log into the session.
-func (s *Session) recall(m *Memory, st State) {
+// recall takes what a memory knows of the log into the session. Where only its header can be used it returns the checkpoint of that.
+func (s *Session) recall(m *Memory, st State) *receipts.Checkpoint {
 	if !m.valid {
-		return
+		return nil
 	}
 	if m.head.Origin != st.Origin {
 		s.notes = append(s.notes, fmt.Sprintf("another store stood here when it was verified last: its origin was %s, and is %s", m.head.Origin, st.Origin))
-		return
+		return nil
 	}
 	if m.head.Count > st.Count {
 		s.problem(st.Count, receipts.Hash{}, "records %d to %d are missing: %d were there when the store was verified last, and the log has %d; it was cut or rolled back", st.Count, m.head.Count-1, m.head.Count, st.Count)
-		return
+		return nil
 	}
 	edge := EdgeOf(m.head.Count)
 	var x *index
@@ -187,13 +192,15 @@ func (s *Session) recall(m *Memory, st State) {
 		x = m.load(st)
 	}
 	if x == nil {
-		m.forget("it is damaged")
-		return
+		head := m.head
+		m.forget()
+		return &head
 	}
 	s.index, s.start, s.head = x, m.head.Count, m.head
 	for i, idx := range edge {
 		s.edge[idx] = m.edge[i]
 	}
+	return nil
 }
 
 // Save adds what the session has read to the memory that it was opened with. It keeps
