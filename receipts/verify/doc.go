@@ -24,7 +24,7 @@
 //  4. With keys: a checkpoint that the same key signed covers each record signed by one of
 //     them that the answer rests on, or that was read and not remembered, and of the
 //     remembered ones the last of each key; and none of these names one of the keys as its
-//     signer and lacks its signature. A receipt of a worker is covered by a checkpoint of any of them (TestHanded). An audit asks the same of every record ([Coverage])
+//     signer and lacks its signature. A receipt of a worker is covered by a checkpoint of any of them, and without one its signature does not count (TestHanded). An audit asks the same of every record ([Coverage])
 //     (TestSignedCheckpoint, TestCovered, TestChanged, TestReadAgain). Of a bundle: each record
 //     has a proof (TestBundle), and the checkpoint is signed if a record is (TestBundleCheckpoint).
 //

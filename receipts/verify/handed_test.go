@@ -20,6 +20,22 @@ func (s several) Verifier(name string, hash uint32) (v note.Verifier, err error)
 	return v, err
 }
 
+// TestHandedUnsigned has a worker sign a receipt of a run that has no key.
+func TestHandedUnsigned(t *testing.T) {
+	crew, keys := newSigner(t)
+	m := newMaker(t)
+	m.sign = crew
+	h := m.receipt(func(r *receipts.Receipt) { r.Dispatch = 1 })
+	m.sign = nil
+	m.gate([]receipts.Hash{h})
+	if res := ask(t, m.open(Options{Keys: keys}), asked(strict, signed)); res.Verdict != Missing || !strings.Contains(told(res), "no gate here is signed with a key that counts") {
+		t.Error(told(res))
+	}
+	if res := ask(t, m.open(Options{Keys: keys}), asked(strict)); res.Verdict != Verified || res.Level != receipts.LevelHash {
+		t.Errorf("%s, level %d", told(res), res.Level)
+	}
+}
+
 // TestHanded has a worker sign a receipt, and the orchestrator the rest, and the checkpoint: it is covered by that, and a receipt of a worker
 // behind it is not, nor one that the other key has signed of an attempt of its own.
 func TestHanded(t *testing.T) {

@@ -407,6 +407,7 @@ func (c Coverage) Add(note []byte, h receipts.Checkpoint) {
 func (c Coverage) Fault(keys note.Verifiers, seq int64, g receipts.Signature, key, signer string, handed bool) string {
 	switch n := c.of(g, handed); {
 	case key != "" && seq < n:
+	case key != "" && n == 0 && handed: // nobody signs this log, see judgeLevel
 	case key != "" && n == 0:
 		return fmt.Sprintf("record %d is signed, and no signed checkpoint covers it: records may have been cut out before it", seq)
 	case key != "":
@@ -492,11 +493,17 @@ func (s *Session) judgeLevel(e *receipts.Entry) {
 		e.Level, e.Key = e.Signature.Check(s.origin, e.SHA, s.keys)
 		e.Level = held(e.Level, body(e))
 	}
-	if s.partial && e.Key != "" {
-		if s.bundled[e.Seq].Seq >= s.signed.of(e.Signature, Handed(body(e))) {
+	switch handed := Handed(body(e)); {
+	case e.Key == "":
+	case s.partial:
+		if s.bundled[e.Seq].Seq >= s.signed.of(e.Signature, handed) {
 			// Records may have been cut out before it: its signature does not count.
 			e.Level, e.Key = receipts.LevelHash, ""
 		}
+		return
+	case handed && s.signed.of(e.Signature, handed) == 0:
+		// The worker has a key, and the run that it worked for has not: nothing was taken away, and nothing vouches for the rest.
+		e.Level, e.Key = receipts.LevelHash, ""
 		return
 	}
 	if text := s.signed.Fault(s.keys, e.Seq, e.Signature, e.Key, receipts.SignerOf(body(e)), Handed(body(e))); text != "" && (e.Key == "" || len(s.problems) == 0) {
