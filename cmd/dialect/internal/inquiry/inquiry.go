@@ -451,7 +451,7 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 		b, several := m.Named(name)
 		if b == nil && len(several) == 0 { // a whole line, as in a script
 			if p, l := resolved(name + "\n"); l.Count(diag.Error) == 0 && len(p.Steps) == 1 {
-				if b = m.ByName(p.Steps[0].Binding); b != nil && len(p.Steps[0].Values) > 0 {
+				if b = m.ByName(p.Steps[0].Binding); b != nil && len(p.Steps[0].Values) > 0 && !byScript(p.Steps[0]) {
 					return nil, nil, exit.Usagef("--require %q: what is required has no values of its own", name).Hint("--require %s", b.Name)
 				}
 			}
@@ -467,7 +467,7 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 			}
 			return nil, nil, f
 		}
-		before := len(list)
+		before, task := len(list), false
 		if lines = append(lines, b.Usage()); strings.ContainsAny(b.Usage(), "{[") {
 			lines[len(lines)-1] = b.Verb + " " + b.Noun
 		}
@@ -475,12 +475,17 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 			if s.Kind == plan.Builtin && s.Target == plan.GateResults {
 				return
 			}
+			task = task || byScript(s)
 			argv := s.Command()
 			list = append(list, verify.Requirement{
 				Name: name, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(m.Root, s), Words: report.Command(argv),
 				Flaky: s.Budget.Retries > 0, Judged: s.Judged(),
 			})
 		})
+		if task {
+			return nil, nil, exit.Usagef("--require %s: what a task without an agent runs is the script that its line names", name).
+				Hint("name what that script runs: its own run has a gate of its own")
+		}
 		if len(list) == before {
 			// A verdict over it would rest on nothing.
 			return nil, nil, exit.Usagef("--require %s: no command is run for it, so nothing is required: a gate is asked for in any case", name).
@@ -489,6 +494,9 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 	}
 	return list, lines, nil
 }
+
+// byScript reports whether a step is a task that a script carries out.
+func byScript(s *plan.Step) bool { return s.Kind == plan.Task && len(s.Argv) == 0 }
 
 // passing calls f for each command of steps that has to pass: what runs only after a failure does not run where all is well.
 func passing(steps []*plan.Step, f func(*plan.Step)) {
