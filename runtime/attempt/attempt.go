@@ -125,6 +125,9 @@ type Options struct {
 	// Resumed says that the run was begun by another process, which is gone: its gates may be decided already.
 	Resumed bool
 
+	// EndLeft ends what the commands left running: nobody who asked for the run sees their names.
+	EndLeft bool
+
 	// Reuse lets an earlier pass on the same tree stand for a step that allows it.
 	Reuse bool
 
@@ -391,7 +394,7 @@ func (x *Executor) Finish() {
 	x.names.end()
 }
 
-// Close ends what the commands left running, if the run was cut short, and takes away what the
+// Close ends what the commands left running, if the run was cut short or was asked to, and takes away what the
 // executor made.
 func (x *Executor) Close() {
 	x.closeServers()
@@ -399,7 +402,7 @@ func (x *Executor) Close() {
 	if x.launcher == nil {
 		return
 	}
-	if killed := x.killed.Err() != nil; killed || x.ending.Err() != nil {
+	if killed := x.killed.Err() != nil; killed || x.ending.Err() != nil || x.opt.EndLeft {
 		_ = x.launcher.EndLeft(killed)
 	}
 	_ = x.launcher.Close() // what it could not end, it could not end

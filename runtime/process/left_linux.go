@@ -58,7 +58,7 @@ func (p *platform) name(list []proc) (left []Left, text string) {
 			names = append(names, strconv.Itoa(q.pid)+" "+name)
 		}
 	}
-	text = "left running: " + strings.Join(names, ", ")
+	text = LeftRunning + strings.Join(names, ", ")
 	if n := len(list) - len(names); n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}

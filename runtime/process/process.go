@@ -207,6 +207,9 @@ type Result struct {
 	Left []Left
 }
 
+// LeftRunning begins the note of [Result.Left].
+const LeftRunning = "left running: "
+
 // A Left is a process that outlives the command that started it, or an ancestor of it.
 type Left struct {
 	PID  int

@@ -146,7 +146,7 @@ func (s *session) subset(want func(*line) bool) *plan.Plan {
 // run runs a plan in the clean checkout.
 func (s *session) run(ctx context.Context, p *plan.Plan, controls map[string]*attempt.Control, listen func(engine.Event)) (*engine.Outcome, error) {
 	opt := s.o.Run(p)
-	opt.Controls, opt.DeferGate, opt.KeepGoing = controls, true, true
+	opt.Controls, opt.DeferGate, opt.KeepGoing, opt.EndLeft = controls, true, true, true
 	if controls == nil {
 		opt.Output = true
 	}

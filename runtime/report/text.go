@@ -26,6 +26,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -446,18 +447,20 @@ func (p *printer) fewer() {
 
 // leftRunning names what commands left running that have no block of their own.
 func (p *printer) leftRunning() {
-	told := 0
+	const most = 5
+	lines := 0
 	p.leaves(func(l *DocResult) {
-		if l.live == nil || l.live.Process == nil || len(l.live.Process.Left) == 0 || l.needsBlock() || told >= 5 {
+		i := slices.IndexFunc(l.Notes, func(n string) bool { return strings.HasPrefix(n, process.LeftRunning) })
+		if i < 0 || l.needsBlock() {
 			return
 		}
-		told++
-		var names []string
-		for _, left := range l.live.Process.Left {
-			names = append(names, strconv.Itoa(left.PID)+" "+left.Name)
+		if lines++; lines <= most {
+			p.f("note: %s: %s\n", l.place(), p.bounded(l.Notes[i], 200))
 		}
-		p.f("note: %s: left running: %s\n", l.place(), p.bounded(diag.Some(names, len(names), 5), 200))
 	})
+	if lines > most {
+		p.f("note: and %s left processes running: see --json\n", diag.Number(lines-most, "more line"))
+	}
 }
 
 // leaves calls f for each line or member that is not a composite.

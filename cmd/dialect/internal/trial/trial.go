@@ -193,7 +193,7 @@ func try(ctx context.Context, m *routing.Matrix, l scaffold.Line, o Options) (Re
 	p.Steps[0].Budget.Retries = 0
 	var out output
 	outcome := engine.Run(ctx, p, engine.Options{KeepGoing: true, Options: attempt.Options{
-		Run: archive.NewRun(), Environ: o.Environ, Degraded: "a trial", DeferGate: true, Output: true,
+		Run: archive.NewRun(), Environ: o.Environ, Degraded: "a trial", DeferGate: true, EndLeft: true, Output: true,
 		Listen: func(e attempt.Event) {
 			if e, ok := e.(attempt.Output); ok {
 				out.add(e.Data)
