@@ -13,11 +13,11 @@ import (
 
 // LeftOver returns the numbers of the lines of p that did not pass when its script was last run, found by
 // their text: lines move. There are none if all passed, or if there is no such run; then the whole
-// script is to be run, and why says so.
-func (d Documents) LeftOver(p *project.Program) (lines []int, why string) {
+// script is to be run, and why says so. set is what --set gave that run, as in [Again].
+func (d Documents) LeftOver(p *project.Program) (lines []int, set []string, why string) {
 	doc := d.Last(p.Script.Path, p.Script.SHA256())
 	if doc == nil {
-		return nil, fmt.Sprintf("no earlier run of %s is kept: running all of it", p.Script.Name)
+		return nil, nil, fmt.Sprintf("no earlier run of %s is kept: running all of it", p.Script.Name)
 	}
 	texts := make(map[string]bool)
 	for _, l := range doc.Lines {
@@ -32,9 +32,19 @@ func (d Documents) LeftOver(p *project.Program) (lines []int, why string) {
 		}
 	}
 	if len(lines) == 0 {
-		return nil, fmt.Sprintf("nothing of %s is left over from %s: running all of it", p.Script.Name, doc.Run)
+		return nil, nil, fmt.Sprintf("nothing of %s is left over from %s: running all of it", p.Script.Name, doc.Run)
 	}
-	return lines, ""
+	return lines, Flags(doc, "--set"), ""
+}
+
+// Flags are the values of a flag that the run of a document was given.
+func Flags(doc *report.Document, name string) (values []string) {
+	for i, word := range doc.Script.Flags {
+		if word == name && i+1 < len(doc.Script.Flags) {
+			values = append(values, doc.Script.Flags[i+1])
+		}
+	}
+	return values
 }
 
 // An Again is what has to be run to run something again.
@@ -42,11 +52,18 @@ type Again struct {
 	Script string   // FILE, FILE:LINE or FILE:LINE.MEMBER; empty where the lines were no file's
 	Lines  []string // their text, where Script is empty
 	Note   string   // that the script has changed since; empty if it has not
+	// Set is what --set gave the run, NAME=VALUE, and Routing what --routing did, from the folder that it was started in.
+	Set     []string
+	Routing string
 }
 
 // Again says how the run of a document is run again, or the line l of it if that is not nil, in the
 // project of the store at a path. The error is a [*LookupError].
 func (d Documents) Again(store string, doc *report.Document, l *report.DocResult) (again Again, err error) {
+	again.Set = Flags(doc, "--set")
+	if list := Flags(doc, "--routing"); len(list) > 0 {
+		again.Routing = list[len(list)-1]
+	}
 	if doc.Script.Path == "" {
 		for _, line := range doc.Lines {
 			if line != nil && (l == nil || l.Line == line.Line) {

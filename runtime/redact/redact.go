@@ -522,6 +522,20 @@ func (r *Redactor) Values(s string, values []string) string {
 
 const markBegin = "[redacted:"
 
+// Marked reports whether a text holds what stands for a secret that was taken out of it.
+func Marked(text string) bool {
+	for {
+		_, rest, ok := strings.Cut(text, markBegin)
+		if !ok {
+			return false
+		}
+		if len(rest) > 8 && rest[8] == ']' && strings.Trim(rest[:8], "0123456789abcdef") == "" {
+			return true
+		}
+		text = rest
+	}
+}
+
 // Tail is Bytes of a text whose beginning was lost: what a secret that was cut there
 // left behind goes too.
 func (r *Redactor) Tail(p []byte) []byte {

@@ -221,3 +221,15 @@ func TestThrough(t *testing.T) {
 		t.Errorf("%v: %q", err, b.String())
 	}
 }
+
+func TestMarked(t *testing.T) {
+	r := New(Options{Declared: []string{"hunter2hunter2"}})
+	for text, want := range map[string]bool{
+		r.Text("a hunter2hunter2 b"): true, "[redacted:[redacted:01234567]": true,
+		"": false, "[redacted:": false, "[redacted:0123456]": false, "[redacted:0123456x]": false, "[redacted:01234567": false,
+	} {
+		if got := Marked(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

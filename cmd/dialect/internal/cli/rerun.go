@@ -6,8 +6,9 @@ import (
 
 const rerunLong = `Run again what an earlier run ran: its script as it is now, or the same lines if it was run from
 standard input or with -e. RUN/STEP, or the id of a receipt, selects one line. The files, the matrix
-and the script are the present ones; the run is a new one, with new receipts. Without an id it takes
-the last run.`
+and the script are the present ones, and variables have what --set gave them then, unless it is
+given now; the matrix of a run with --routing has to be named again. The run is a new one, with new
+receipts. Without an id it takes the last run.`
 
 func newRerun(u *ui) *cobra.Command {
 	var f runFlags

@@ -170,9 +170,19 @@ func (q *Question) again(r *receipts.Receipt, sha receipts.Hash) []string {
 			report.Command(slices.Concat([]string{"dialect", "receipts", "show", sha.Short()}, q.storeFlags())),
 		}
 	case name != "":
-		return []string{q.run(name + ":" + strconv.Itoa(r.Line.Number))}
+		return []string{q.run(append(q.setAs(r), name+":"+strconv.Itoa(r.Line.Number))...)}
 	}
-	return []string{q.run("-e", r.Line.Text.Text)}
+	return []string{q.run(append(q.setAs(r), "-e", r.Line.Text.Text)...)}
+}
+
+// setAs are the flags that set the variables of the script as the run of r did: another value is another command.
+func (q *Question) setAs(r *receipts.Receipt) (flags []string) {
+	if d, err := (history.Documents{Archive: q.logs}).Read(r.Run); err == nil {
+		for _, text := range history.Flags(d, "--set") {
+			flags = append(flags, "--set", text)
+		}
+	}
+	return flags
 }
 
 // runRequired runs what is required, a line each, as a script of its own: a gate over a
@@ -212,7 +222,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		}
 		list = append(list, q.again(culprit, refused.SHA)...)
 		if culprit.Binding != "" && culprit.Line.File.Text != "exec" && isScript(culprit.Line.File.Text) {
-			list = append(list, q.run(q.scriptFor(culprit, script)))
+			list = append(list, q.run(append(q.setAs(culprit), q.scriptFor(culprit, script))...))
 		}
 		return list
 	case receipts.FlakyPass:

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -27,6 +28,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/recording"
+	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
@@ -199,9 +201,12 @@ func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]s
 		} else if copied != "" {
 			logs = archive.Of(copied)
 		}
-		var why string
-		if lines, why = (history.Documents{Archive: logs}).LeftOver(p); why != "" {
+		left, set, why := (history.Documents{Archive: logs}).LeftOver(p)
+		if lines = left; why != "" {
 			v.Note(why)
+		}
+		if err := o.setAs(v, set, vars); err != nil {
+			return nil, false, err
 		}
 	}
 	if o.Changed {
@@ -237,6 +242,9 @@ func (o *Options) bound(v *voice.Voice, p *project.Program) (*project.Program, e
 		return nil, exit.Status(exit.Fault)
 	}
 	p.Plan.Script.Flags = o.Again
+	if err := marked(p.Plan); err != nil {
+		return nil, err
+	}
 	if err := ofOuter(p.Plan, exit.Refused); err != nil && !o.DryRun {
 		return nil, err
 	}
@@ -250,6 +258,19 @@ func (o *Options) bound(v *voice.Voice, p *project.Program) (*project.Program, e
 		})
 	}
 	return p, nil
+}
+
+// marked refuses a line that was copied from a report, with what stands there for a secret: it would be carried out with that.
+func marked(p *plan.Plan) (err error) {
+	plan.Walk(p.Steps, func(s *plan.Step) {
+		for _, v := range s.Values {
+			if redact.Marked(v.Text) && err == nil {
+				err = exit.Usagef("%s:%d: %s stands for a secret that dialect has taken out of what it shows and keeps", s.Line.File, s.Line.Number, diag.Printable(v.Text)).
+					Hint("write the value itself")
+			}
+		}
+	})
+	return err
 }
 
 // Rerun runs again what the run, or the line of one, that id names ran; the last run without an id.
@@ -270,6 +291,13 @@ func (o *Options) Rerun(v *voice.Voice, id string) error {
 		return store.NotKept(err)
 	}
 	o.Clean = o.Clean || d.Clean && !o.InPlace
+	if again.Routing != "" && o.Routing == "" {
+		return exit.Usagef("%s was run with --routing %s: say which matrix is meant", d.Run, diag.Printable(again.Routing)).
+			Hint("%s", report.Command([]string{"dialect", "rerun", "--routing", again.Routing, cmp.Or(id, d.Run)}))
+	}
+	if err := o.setAs(v, again.Set, make(map[string]string)); err != nil {
+		return err
+	}
 	if again.Script == "" {
 		o.Lines = again.Lines
 		return o.Run(v, nil)
@@ -278,6 +306,26 @@ func (o *Options) Rerun(v *voice.Voice, id string) error {
 		v.Note(again.Note)
 	}
 	return o.Run(v, []string{again.Script})
+}
+
+// setAs sets the variables of the script, and vars, as --set did for an earlier run, unless they are set now.
+func (o *Options) setAs(v *voice.Voice, set []string, vars map[string]string) error {
+	if len(set) == 0 || len(o.Set) > 0 {
+		return nil
+	}
+	before, err := script.Variables(set)
+	if err != nil {
+		return err
+	}
+	maps.Copy(vars, before)
+	o.Set = set
+	var flags []string
+	for _, text := range set {
+		flags = append(flags, "--set", text)
+	}
+	o.Again = append(o.Again, flags...)
+	v.Note("as it was run before: " + report.Command(flags))
+	return nil
 }
 
 // Attach takes up a run of another engine again, and reports it.
