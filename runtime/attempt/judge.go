@@ -154,7 +154,8 @@ func python(arg string) bool {
 
 // missing says what was missing before a process ran anything, and what to do: a command of a shell, a module of Python, or the tools of a
 // package.json. It is empty for all other output. A tool must not undo its own failure by what it prints: a module is missing only if Python
-// says so in the only line of output, and the packages of pnpm, which hides the status of its shell, only if there is no node_modules.
+// says so in the only line of output, and the project has none of that name, and the packages of pnpm, which hides the status of its shell,
+// only if there is no node_modules, and no line of output but theirs.
 func (o *observer) missing(p *process.Result) string {
 	s, exists := o.step, o.files.from.exists
 	argv := s.Argv
@@ -165,7 +166,8 @@ func (o *observer) missing(p *process.Result) string {
 	}
 	if name := module(argv); name != "" && p.ExitCode == 1 && p.Stdout.Bytes == 0 && !strings.Contains(said, "\n") && int64(len(p.Stderr.Head)) == p.Stderr.Bytes {
 		top, _, _ := strings.Cut(name, ".")
-		if who, what, ok := strings.Cut(said, ": No module named "); ok && python(who) && (strings.Trim(what, "'") == name || strings.Trim(what, "'") == top) {
+		own := exists(filepath.Join(s.Dir, top)) || exists(filepath.Join(s.Dir, top+".py"))
+		if who, what, ok := strings.Cut(said, ": No module named "); ok && !own && python(who) && (strings.Trim(what, "'") == name || strings.Trim(what, "'") == top) {
 			return fmt.Sprintf("%s has no module %s: activate the virtual environment, or run `%s -m pip install %s`", filepath.Base(who), top, filepath.Base(who), top)
 		}
 	}
@@ -179,7 +181,7 @@ func (o *observer) missing(p *process.Result) string {
 	}
 	switch base {
 	case "npm", "pnpm", "yarn", "bun":
-		if !unfound && !(base == "pnpm" && pnpmMisses(p.Tail) && !exists(filepath.Join(s.Dir, "node_modules")) && !o.failedTest()) {
+		if !unfound && !(base == "pnpm" && pnpmMisses(p) && !exists(filepath.Join(s.Dir, "node_modules")) && !o.failedTest()) {
 			break
 		}
 		install := base + " install"
@@ -209,16 +211,33 @@ func shellSays(tail []byte) bool {
 	return shellWords().Match(tail[from:])
 }
 
-// pnpmShell matches what the shell of pnpm says of a command that is not there, and not, as shellWords does, of a file: a tool that fails may
-// well say that.
-var pnpmShell = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(?:/bin/)?(?:sh|bash): (?:\d+: |line \d+: )?[\w@./-]+: (?:command )?not found\r?$|is not recognized as an internal or external command`)
-})
+// pnpmShell matches what the shell of pnpm says of a command that is not there, and pnpmSays what pnpm itself says around that.
+var (
+	pnpmShell = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:/bin/)?(?:sh|bash): (?:\d+: |line \d+: )?[\w@./-]+: (?:command )?not found$|is not recognized as an internal or external command`)
+	})
+	pnpmSays = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:> .*|\$ .*|\x{2009}?(?:ELIFECYCLE|WARN)\x{2009}? .*|operable program or batch file\.)?$`)
+	})
+)
 
-// pnpmMisses reports whether pnpm, which exits 1 whatever its shell does, says that the packages are not there, and its shell that a command
-// is not.
-func pnpmMisses(tail []byte) bool {
-	return shellSays(tail) && pnpmShell().Match(tail) && bytes.Contains(tail, []byte("package.json exists, but node_modules missing, did you mean to install?"))
+// pnpmMisses reports whether pnpm, which exits 1 whatever its shell does, and its shell have said that the packages are not there, and nothing
+// else was said: a script whose tests have run may well name a command that is missing.
+func pnpmMisses(p *process.Result) bool {
+	if p.Stdout.Bytes+p.Stderr.Bytes > int64(len(p.Tail)) || !bytes.Contains(p.Tail, []byte("package.json exists, but node_modules missing, did you mean to install?")) {
+		return false
+	}
+	unfound := false
+	for line := range bytes.Lines(p.Tail) {
+		line = bytes.TrimRight(line, "\r\n")
+		switch {
+		case pnpmShell().Match(line):
+			unfound = true
+		case !pnpmSays().Match(line):
+			return false
+		}
+	}
+	return unfound
 }
 
 // failures are what failed, as the output tells it; none if nothing in it reads like an error. of are the failures in

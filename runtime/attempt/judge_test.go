@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -64,6 +65,7 @@ func TestMissing(t *testing.T) {
 		{[]string{"npm", "test"}, 1, "", "sh: 1: vitest: not found\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"pnpm", "test"}, 1, "Local package.json exists, but node_modules missing, did you mean to install?\n", "sh: 1: vitest: not found\n--- FAIL: TestX (0.00s)\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"pnpm", "test"}, 1, "Local package.json exists, but node_modules missing, did you mean to install?\n", "cat: data.json: No such file or directory\n", receipts.StopExitCode, "exit 1"},
+		{[]string{"pnpm", "test"}, 1, "\n> x@ test /x\n> node t.js; r=$?; upload-coverage; exit $r\n\n12 checks\nseven is wrong\n\u2009ELIFECYCLE\u2009 Test failed. See above for more details.\n\u2009WARN\u2009  Local package.json exists, but node_modules missing, did you mean to install?\n", "sh: 1: upload-coverage: not found\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"pnpm", "test"}, 1, "Local package.json exists, but node_modules missing, did you mean to install?\n", "one broken\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"make", "test"}, 127, "", "", receipts.StopExitCode, "exit 127"},
 		// Nothing was tested: pytest exits 5.
@@ -104,6 +106,17 @@ func TestMissing(t *testing.T) {
 		}
 		if r := judgedOf(s, c.status, c.stdout, c.stderr); r.Verdict == schedule.Passed || r.Reason != c.reason {
 			t.Errorf("%+v: %s %s: %s", c, r.Verdict, r.Reason, r.Detail)
+		}
+	}
+	// A module of the project is not missing, whatever it says.
+	dir := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "own.py"), nil, 0o600), os.Mkdir(filepath.Join(dir, "checks"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for module, want := range map[string]schedule.Reason{"own": receipts.StopExitCode, "checks": receipts.StopExitCode, "checks.all": receipts.StopExitCode, "other": receipts.StopEnvMissing} {
+		s := &plan.Step{Kind: plan.Process, Argv: []string{"python3", "-m", module}, Dir: dir}
+		if r := judgedOf(s, 1, "", "/usr/bin/python3: No module named "+module+"\n"); r.Reason != want {
+			t.Errorf("python3 -m %s: %s; want %s", module, r.Reason, want)
 		}
 	}
 	if python, err := exec.LookPath("python3"); err == nil { // what it really says
