@@ -33,7 +33,8 @@ func sumKinds() []sum {
 		{re: `^RESULTS +: PASS (?P<p1>\d+) \| ERROR (?P<f1>\d+) \| FAIL (?P<f2>\d+) \| SKIP (?P<s>\d+) \| WARN (?P<p2>\d+) \| INTERRUPT (?P<f3>\d+)`},
 
 		// JavaScript: jest and vitest, which do not count the tests of a file that did not load; deno; bun; mocha; tap-spec; ava, which says how
-		// many passed where none failed, and then what else there was; karma
+		// many passed where none failed, and then what else there was; karma, whose reporters
+		// have the sum of all browsers, or a line of each, or their own
 		{re: `^Test Suites: (\d+) failed, `, read: failedFiles},
 		{re: `^Tests: +(?:\d+ \w+, )*\d+ total$`, read: ofFiles},
 		{re: `^No tests? (?:files )?found, exiting with code 0$`, read: none},
@@ -54,7 +55,15 @@ func sumKinds() []sum {
 				c.total(s.tests(m))
 			}
 		}},
-		{re: `^TOTAL: (?:(?P<f>\d+) FAILED, )?(?P<p>\d+) SUCCESS$`},
+		{re: `^TOTAL: (?:(?P<f>\d+) FAILED, )?(?P<p>\d+) SUCCESS$`, read: func(c *Counter, s *sum, m [][]byte) {
+			c.karma.total = true
+			c.whole(s.tests(m))
+		}},
+		{re: `^(?:([A-Za-z][^|]*): )?Executed (\d+) of \d+(?: \((\d+) FAILED\))?(?: \(skipped (\d+)\))?( DISCONNECTED| ERROR| SUCCESS)? \((\d.*) / \d.*\)$`, read: executed},
+		{re: `^SUMMARY:$`, read: announces(ofKarmaMocha)},
+		{re: `^[✔√] (?P<p>\d+) tests? completed$`, under: ofKarmaMocha, read: part},
+		{re: `^[ℹi] (?P<s>\d+) tests? skipped$`, under: ofKarmaMocha, read: part},
+		{re: `^[✖×] (?P<f>\d+) tests? failed$`, under: ofKarmaMocha, read: part},
 		// node, and tape
 		{re: `^(?:#|ℹ) tests +\d+$`, read: func(c *Counter, _ *sum, _ [][]byte) {
 			c.found |= nodeSummary
@@ -68,9 +77,13 @@ func sumKinds() []sum {
 		{re: `^(?:#|ℹ) (?:skipped|skip|todo) +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.node.Skipped += group(m) }},
 		// playwright; uvu, which does not say how many failed; jasmine
 		{re: `^Running (\d+) tests? using \d+ workers?`, read: announces(ofPlaywright)},
-		{re: `^  (?:(?P<p>\d+) (?:passed(?: \(.*\))?|flaky))$`, under: ofPlaywright, read: side},
+		{re: `^  (?P<p>\d+) passed(?: \(.*\))?$`, under: ofPlaywright, read: side},
+		{re: `^  (\d+) flaky$`, under: ofPlaywright, read: flaky},
 		{re: `^  (?:(?P<f>\d+) (?:failed|interrupted))$`, under: ofPlaywright, read: side},
 		{re: `^  (?:(?P<s>\d+) (?:skipped|did not run))$`, under: ofPlaywright, read: side},
+		{re: `^  (\d+) (failed|interrupted|flaky)$`, read: above},
+		{re: `^    (?:\[.*\] › )?\S.*:\d+:\d+ › `, read: headed},
+		{re: `^::notice title=🎭 Playwright Run Summary::(.*)$`, read: notice},
 		{re: `^  Total:     (\d+)$`, read: announces(ofUVU)},
 		{re: `^  Passed:    (?P<p>\d+)$`, under: ofUVU, read: func(c *Counter, s *sum, m [][]byte) {
 			c.all -= group(m)
@@ -83,8 +96,8 @@ func sumKinds() []sum {
 		// dart
 		{re: `^\d+:\d\d \+(?P<p>\d+)(?: ~(?P<s>\d+))?(?: -(?P<f>\d+))?: (?:All tests passed!|Some tests failed\.|All tests skipped\.|No tests ran\.)$`},
 
-		// Ruby: RSpec, and its like for shells and Crystal; minitest and test-unit; cucumber, in many languages
-		{re: `^(?P<n>\d+) examples, (?P<f1>\d+) failures, (?P<f2>\d+) errors, (?P<s>\d+) pending$`},
+		// Ruby: RSpec, and its like for shells, Crystal and Scala; minitest and test-unit; cucumber, in many languages
+		{re: `^(?P<n>\d+) examples?(?:, \d+ expectations?)?, (?P<f1>\d+) failures?, (?P<f2>\d+) errors?(?:, (?P<s1>\d+) pending)?(?:, (?P<s2>\d+) skipped)?$`},
 		{re: `^(?P<n>\d+) examples?, (?P<f>\d+) failures?(?:, \d+ warnings?)?(?:, (?P<s1>\d+) skips?)?(?:, (?P<s2>\d+) pending)?(?:, (?P<e>\d+) errors? occurred outside of examples)?`},
 		{re: `^(\d+) (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors(?:, \d+ \w+)*$`, read: of},
 		{re: `^\d+ [Ss]cenarios? \((?:\d+ (?:failed|passed|skipped|pending|undefined|ambiguous|flaky)(?:, )?)+\)$`, read: words},
@@ -112,10 +125,13 @@ func sumKinds() []sum {
 		{re: `^> Task :(?:\S*:)?([^\s:]+)(?: ([A-Z-]+))?$`, read: gradle},
 		{re: `^:(?:\S*:)?([^\s:]+) (SKIPPED)$`, read: gradle}, // a dry run
 		{re: `^(?P<n>\d+) tests? completed(?:, (?P<f>\d+) failed)?(?:, (?P<s>\d+) skipped)?$`},
-		// Scala and Clojure: sbt repeats what ScalaTest says
+		// Scala and Clojure: sbt repeats what its runners say, if they are several or say nothing; ScalaTest; utest; ZIO; JUnit and MUnit
 		{re: `^\[info\] No tests (?:were executed\.|to run for \S.*)$`, read: none},
-		{re: `^\[\w+\] (?:Passed|Failed|Error): Total (?P<n>\d+), Failed (?P<f1>\d+), Errors (?P<f2>\d+), Passed \d+(?:, \w+ (?P<s1>\d+))?(?:, \w+ (?P<s2>\d+))?(?:, \w+ (?P<s3>\d+))?$`},
+		{re: `^\[\w+\] (Passed|Failed|Error): Total (?P<n>\d+), Failed (?P<f1>\d+), Errors (?P<f2>\d+), Passed \d+(?:, \w+ (?P<s1>\d+))?(?:, \w+ (?P<s2>\d+))?(?:, \w+ (?P<s3>\d+))?(?:, \w+ (?P<s4>\d+))?$`, read: sbt},
 		{re: `^Tests: succeeded (?P<p>\d+), failed (?P<f>\d+), canceled (?P<s1>\d+), ignored (?P<s2>\d+), pending (?P<s3>\d+)$`},
+		{re: `^Tests: (?P<n>\d+), Passed: \d+, Failed: (?P<f>\d+)$`},
+		{re: `^(?P<p>\d+) tests passed\. (?P<f>\d+) tests failed\.(?: (?P<s>\d+) tests ignored\.)?$`},
+		{re: `^Test run (?:\S+ )?finished: (?P<f>\d+) failed, (?P<s>\d+) ignored, (?P<n>\d+) total, [\d.]+s$`},
 		{re: `^Ran (\d+) tests containing \d+ assertions\.$`, read: announces(ofClojure)},
 		{re: `^(?P<f1>\d+) failures, (?P<f2>\d+) errors\.$`, under: ofClojure, read: remain},
 		{re: `^(?P<n>\d+) tests, \d+ assertions(?:, (?P<f1>\d+) errors)?(?:, (?P<s>\d+) pending)?, (?P<f2>\d+) failures\.$`},
@@ -134,7 +150,8 @@ func sumKinds() []sum {
 		{re: `^  succeeded: (?P<p>\d+)$`, under: ofPlatform, read: side},
 		{re: `^  failed: (?P<f>\d+)$`, under: ofPlatform, read: side},
 		{re: `^  skipped: (?P<s>\d+)$`, under: ofPlatform, read: side},
-		{re: `^Test Run (?:Successful|Failed|Aborted)\.$`, read: announces(ofVSTest)},
+		{re: `^Total tests: (?:\d+|Unknown)\. Passed: (?P<p>\d+)\. Failed: (?P<f>\d+)\. Skipped: (?P<s>\d+)\.$`},
+		{re: `^(?:Test Run (?:Successful|Failed|Aborted)\.|Total tests: (?:\d+|Unknown))$`, read: announces(ofVSTest)},
 		{re: `^     Passed: (?P<p>\d+)$`, under: ofVSTest, read: side},
 		{re: `^     Failed: (?P<f>\d+)$`, under: ofVSTest, read: side},
 		{re: `^    Skipped: (?P<s>\d+)$`, under: ofVSTest, read: side},
@@ -227,12 +244,12 @@ func sumKinds() []sum {
 		{re: `^# Ran (?P<n>\d+) tests, (?P<s>\d+) skipped, (?P<f>\d+) failed\.$`},
 
 		// what projects print of runners of their own
-		{re: `^[Pp]ass(?:ed)?:? (?P<p>\d+), [Ff]ail(?:ed)?:? (?P<f>\d+)$`},
-		{re: `^Tests passed: +(?P<p>\d+)$`, read: side},
-		{re: `^Tests failed: +(?P<f>\d+)$`, read: side},
-		{re: `^PASSED: +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(group(m), false) }},
-		{re: `^FAILED: +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(amount(m[1]), true) }},
-		{re: `^SKIPPED: +(?P<s>\d+)$`, read: bareRest},
-		{re: `^ERRORS?: +(?P<f>\d+)$`, read: bareRest},
+		{re: `^[Pp]ass(?:ed)?:? (?P<p>\d+), [Ff]ail(?:ed)?:? (?P<f>\d+)$`, plain: true},
+		{re: `^Tests passed: +(?P<p>\d+)$`, plain: true, read: side},
+		{re: `^Tests failed: +(?P<f>\d+)$`, plain: true, read: side},
+		{re: `^PASSED: +(\d+)$`, plain: true, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(group(m), false) }},
+		{re: `^FAILED: +(\d+)$`, plain: true, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(amount(m[1]), true) }},
+		{re: `^SKIPPED: +(?P<s>\d+)$`, plain: true, read: bareRest},
+		{re: `^ERRORS?: +(?P<f>\d+)$`, plain: true, read: bareRest},
 	}
 }

@@ -18,6 +18,7 @@ import (
 type sum struct {
 	re    string // begins with ^
 	under head   // the last announcement must be this one; 0 if it needs none
+	plain bool   // its words are those of many logs: it counts only at the beginning of a line
 	read  func(c *Counter, s *sum, m [][]byte)
 
 	texts   [][]byte  // of which each of its lines has one: they are looked for first
@@ -46,6 +47,7 @@ const (
 	ofBoost
 	ofClojure
 	ofCTest
+	ofKarmaMocha
 	ofLit
 	ofPlatform // of Microsoft, or JUnit
 	ofPlaywright
@@ -161,13 +163,13 @@ func (s *sum) has(l []byte) bool {
 	return len(s.texts) == 0 || slices.ContainsFunc(s.texts, func(text []byte) bool { return bytes.Contains(l, text) })
 }
 
-// summary looks for a sum in a line.
-func (c *Counter) summary(l []byte) {
-	if len(l) > 400 {
-		return
+// summary looks for a sum in a line, and reports whether it is one.
+func (c *Counter) summary(l []byte) bool {
+	if len(l) > 400 && l[0] != ':' { // an annotation names all tests that failed
+		return false
 	}
 	for _, s := range sums()[l[0]] {
-		if s.under != 0 && s.under != c.under || !s.has(l) {
+		if s.under != 0 && s.under != c.under || s.plain && c.guess || !s.has(l) {
 			continue
 		}
 		if m := s.match(l); m != nil {
@@ -176,12 +178,13 @@ func (c *Counter) summary(l []byte) {
 			} else {
 				s.read(c, s, m)
 			}
-			return
+			return true
 		}
 		if c.seen >= scanned {
 			c.spent += pattern
 		}
 	}
+	return false
 }
 
 // tests reads the groups of a line.
@@ -300,8 +303,7 @@ func later(kind int) func(*Counter, *sum, [][]byte) {
 		if kind == ofLast {
 			*a = deferred{}
 		}
-		a.has, a.green = true, a.green || t.Failed == 0 && t.Passed > 0
-		a.add(t)
+		a.sum(t)
 	}
 }
 
@@ -405,6 +407,19 @@ func phpUnit(c *Counter, _ *sum, m [][]byte) {
 	}
 	t.Passed = max(group(m)-t.Total(), 0)
 	c.whole(t)
+}
+
+// sbt reads its own sum, which is that of a failure also where no test failed: a suite did not load, or its process died.
+func sbt(c *Counter, s *sum, m [][]byte) {
+	t := s.tests(m)
+	if string(m[1]) == "Passed" || t.Failed > 0 {
+		c.whole(t)
+		return
+	}
+	c.found |= anySummary
+	c.sum.add(t)
+	c.denied.close()
+	c.denied.said = true
 }
 
 // bareRest counts a line of other outcomes if it stands among those of bare.

@@ -50,6 +50,19 @@ func runners() []runner {
 			"karma", []string{"Chrome Headless 120.0.0.0 (Linux 0.0.0): Executed 0 of 0 SUCCESS (0.002 secs / 0 secs)\nTOTAL: 0 SUCCESS\n"},
 			"TOTAL: 3 SUCCESS\n", "TOTAL: 1 FAILED, 2 SUCCESS\n", []string{"TOTAL: 3\n"},
 		}, {
+			"karma, a browser", []string{"Chrome Headless 120.0.0.0 (Linux 0.0.0): Executed 0 of 0 ERROR (0.002 secs / 0 secs)\n", "Chrome 54.0.2840 (Mac OS X 10.11.6): Executed 0 of 2 (skipped 2) SUCCESS (0.001 secs / 0 secs)\n"},
+			"Chrome 54.0.2840 (Mac OS X 10.11.6): Executed 1 of 3 SUCCESS (0 secs / 0.01 secs)\n\x1b[1A\x1b[2KChrome 54.0.2840 (Mac OS X 10.11.6): Executed 3 of 3 SUCCESS (0 secs / 0.02 secs)\n\x1b[1A\x1b[2KChrome 54.0.2840 (Mac OS X 10.11.6): Executed 3 of 3 SUCCESS (1 min 2.045 secs / 0.014 secs)\n",
+			"Chrome 54.0.2840 (Mac OS X 10.11.6): Executed 1 of 2 SUCCESS (0 secs / 0.01 secs)\nChrome 54.0.2840 (Mac OS X 10.11.6) sub test always fails FAILED\n\tExpected 0 to be 1.\nChrome 54.0.2840 (Mac OS X 10.11.6): Executed 2 of 2 (1 FAILED) (0.045 secs / 0.014 secs)\n",
+			[]string{"Executed 3 of 3 steps (0.1 secs / 0.2 secs)\n", "Executed 3 of 3 (1 FAILED)\n"},
+		}, {
+			"karma, browsers", nil, "Firefox 58.0.0 (Ubuntu 0.0.0): Executed 1 of 1 SUCCESS (0.01 secs / 0 secs)\nSafari 9.0.3 (Mac OS X 10.11.3): Executed 2 of 2 SUCCESS (0.02 secs / 0 secs)\nTOTAL: 3 SUCCESS\nSafari 9.0.3 (Mac OS X 10.11.3): Executed 2 of 2 DISCONNECTED (10.093 secs / 0 secs)\n",
+			"Firefox 58.0.0 (Ubuntu 0.0.0): Executed 3 of 3 SUCCESS (0.01 secs / 0 secs)\nSafari 9.0.3 (Mac OS X 10.11.3): Executed 3 of 3 (1 FAILED) (0.02 secs / 0 secs)\nFirefox 58.0.0 (Ubuntu 0.0.0): Executed 3 of 3 SUCCESS (0.01 secs / 0 secs)\n", nil,
+		}, {
+			"karma, a browser that went away", nil, "", "Executed 2 of 3 SUCCESS (0 secs / 0.01 secs)\nExecuted 2 of 3 DISCONNECTED (10.1 secs / 0.02 secs)\n", nil,
+		}, {
+			"karma-mocha-reporter", []string{"Finished in 0.002 secs / 0 secs\n\nSUMMARY:\n✔ 0 tests completed\nℹ 2 tests skipped\n"}, "SUMMARY:\n✔ 3 tests completed\nℹ 1 test skipped\n", "Finished in 0.02 secs / 0.01 secs @ 10:00:00\n\nSUMMARY:\n✔ 2 tests completed\n✖ 1 test failed\n\nFAILED TESTS:\n",
+			[]string{"✔ 2 tests completed\n✖ 1 test failed\n"},
+		}, {
 			"bazel", []string{"ERROR: No test targets were found, yet testing was requested\n", "Executed 0 out of 2 tests: 2 were skipped.\n"},
 			"Executed 1 out of 3 tests: 3 tests pass.\n", "Executed 3 out of 4 tests: 2 tests pass, 1 fails locally and 1 was skipped.\n", []string{"Executed 3 out of 4 plans: 1 fails\n"},
 		}, {
@@ -66,7 +79,13 @@ func runners() []runner {
 		}, {
 			"vstest", []string{"Test Run Successful.\nTotal tests: 2\n    Skipped: 2\n Total time: 0.5 Seconds\n"},
 			"Test Run Successful.\nTotal tests: 3\n     Passed: 3\n Total time: 0.5 Seconds\n", "Test Run Failed.\nTotal tests: 3\n     Passed: 2\n     Failed: 1\n",
-			[]string{"     Passed: 3\n", "Total tests: 3\n     Passed: 2\n"},
+			[]string{"     Passed: 3\n", "Total tests: 3\n", "Failed: 1\n     Failed: 1\n"},
+		}, {
+			"vstest, its end alone", nil, "Total tests: 4\n     Passed: 3\n    Skipped: 1\n Total time: 0.5 Seconds\n", "Total tests: 3\n     Passed: 2\n     Failed: 1\n", []string{"Total tests: many\n     Passed: 2\n"},
+		}, {
+			"vstest, before 16.3", []string{"Total tests: 2. Passed: 0. Failed: 0. Skipped: 2.\nTest Run Successful.\nTest execution time: 1.2 Seconds\n"},
+			"Total tests: 4. Passed: 3. Failed: 0. Skipped: 1.\nTest Run Successful.\nTest execution time: 17.1337 Minutes\n", "Total tests: 3. Passed: 2. Failed: 1. Skipped: 0.\nTest Run Failed.\n",
+			[]string{"Total tests: 3. Passed: 2.\n"},
 		}, {
 			"mix", []string{"There are no tests to run\n", "All tests have been excluded.\n\n3 tests, 0 failures, 3 excluded\n"},
 			"3 tests, 0 failures\n", "2 doctests, 1 property, 5 tests, 1 failure\n", []string{"There are no tests to run here, look elsewhere\n"},
@@ -102,6 +121,19 @@ func runners() []runner {
 		}, {
 			"ScalaTest", []string{"Tests: succeeded 0, failed 0, canceled 0, ignored 2, pending 0\n"}, "Tests: succeeded 3, failed 0, canceled 0, ignored 0, pending 0\n", "Tests: succeeded 2, failed 1, canceled 0, ignored 0, pending 0\n", nil,
 		}, {
+			"sbt, whose runner died", nil, "", "[error] Error: Total 1, Failed 0, Errors 1, Passed 0\n[error] Error during tests:\n[error] \tSearchSpec\n", nil,
+		}, {
+			"utest", []string{"Tests: 0, Passed: 0, Failed: 0\n"}, "Tests: 3, Passed: 3, Failed: 0\n", "Tests: 48, Passed: 47, Failed: 1\n", []string{"Tests: 48, Passed: all\n"},
+		}, {
+			"ZIO", []string{"0 tests passed. 0 tests failed. 2 tests ignored.\n"}, "3 tests passed. 0 tests failed. 0 tests ignored.\nExecuted in 3 s 298 ms\n", "15 tests passed. 1 tests failed. 0 tests ignored.\n", []string{"3 tests passed. All is well.\n"},
+		}, {
+			"terra", nil, "3 tests passed. 0 tests failed.\n", "470 tests passed. 1 tests failed.\n", nil,
+		}, {
+			"specs2", []string{"2 examples, 0 failure, 0 error, 2 skipped\n"}, "Total for specification MassFragmentsTest\nFinished in 5 ms\n3 examples, 0 failure, 0 error\n", "3 examples, 9 expectations, 0 failure, 1 error\n", []string{"3 examples, 9 expectations and more\n"},
+		}, {
+			"JUnit by sbt's interface", []string{"Test run finished: 0 failed, 2 ignored, 0 total, 0.05s\n"}, "Test run started\nTest run finished: 0 failed, 0 ignored, 1 total, 0.05s\nTest run com.example.T finished: 0 failed, 0 ignored, 2 total, 0.049s\n",
+			"Test run finished: 1 failed, 0 ignored, 3 total, 0.011s\n", []string{"Test run finished\n"},
+		}, {
 			"doctest", []string{"[doctest] test cases: 0 | 0 passed | 0 failed | 0 skipped\n[doctest] assertions: 0 | 0 passed | 0 failed |\n[doctest] Status: SUCCESS!\n", "[doctest] test cases: 0 | 0 passed | 0 failed | 4 skipped\n"},
 			"[doctest] test cases:  3 |  3 passed | 0 failed | 0 skipped\n[doctest] assertions: 9 | 9 passed | 0 failed |\n", "[doctest] test cases: 3 | 2 passed | 1 failed | 0 skipped\n[doctest] Status: FAILURE!\n",
 			[]string{"[doctest] assertions: 0 | 0 passed | 0 failed |\n"},
@@ -135,8 +167,16 @@ func runners() []runner {
 			[]string{"SUCCESS! -- 0 Passed | 0 Failed | 0 Pending | 5 Skipped\nok  \texample.com/m\t0.01s\n"},
 		}, {
 			"playwright", []string{"\nRunning 1 test using 1 worker\n\n  -  1 a.spec.ts:3:5 › x\n\n  1 skipped\n", "Running 2 tests using 1 worker\n  2 did not run\n"},
-			"\nRunning 4 tests using 2 workers\n\n  1 flaky\n    a.spec.ts:3:5 › x\n  1 skipped\n  2 passed (2.0s)\n", "\nRunning 2 tests using 1 worker\n\n  1 failed\n    a.spec.ts:3:5 › x\n  1 skipped\n  1 passed (2.0s)\n",
+			"\nRunning 4 tests using 2 workers\n\n  1 flaky\n    a.spec.ts:3:5 › x\n  1 skipped\n  2 passed (2.0s)\n", "\nRunning 4 tests using 1 worker\n\n  1 failed\n    a.spec.ts:3:5 › x\n  1 flaky\n    a.spec.ts:9:5 › y\n  1 skipped\n  1 passed (2.0s)\n",
 			[]string{"  1 failed\n", "  1 skipped\n  3 passed (2.0s)\n", "Running 3 tests using 2 machines\n"},
+		}, {
+			"playwright, its end alone", nil, "  1 flaky\n    [chromium] › a.spec.ts:3:5 › x › y ───────────────\n  2 passed (2.0s)\n", "  1 failed\n    [chromium] › tests/a.spec.ts:3:5 › x › y ───────────\n  1 flaky\n    [chromium] › a.spec.ts:9:5 › z\n  1 skipped\n  2 passed (3.1s)\n",
+			[]string{"  1 failed\n    at x (a.ts:3:5)\n  2 passed (3.1s)\n", "  1 failed\n\n    a.spec.ts:3:5 › x\n"},
+		}, {
+			"playwright, without a project", nil, "", "  1 interrupted\n    a.spec.ts:3:1 › x\n", nil,
+		}, {
+			"playwright, in a workflow", []string{"::notice title=🎭 Playwright Run Summary::  2 skipped\n"}, "::notice title=🎭 Playwright Run Summary::  1 flaky%0A    [chromium] › a.spec.ts:3:5 › 7 failed%0A  1 skipped%0A  2 passed (2.0s)\n",
+			"::notice title=🎭 Playwright Run Summary::  1 failed%0A    [chromium] › a.spec.ts:3:5 › " + strings.Repeat("long ", 100) + "%0A  1 did not run%0A  2 passed (2.0s)\n", []string{"::notice title=Summary::  1 failed\n"},
 		}, {
 			"behave", []string{"0 features passed, 0 failed, 0 skipped\n0 scenarios passed, 0 failed, 0 skipped\n0 steps passed, 0 failed, 0 skipped, 0 undefined\nTook 0m0.000s\n", "0 scenarios passed, 0 failed, 0 skipped, 2 untested\n"},
 			"1 feature passed, 0 failed, 0 skipped\n3 scenarios passed, 0 failed, 0 skipped\n9 steps passed, 0 failed, 0 skipped, 0 undefined\n",
