@@ -6,7 +6,7 @@ import "bytes"
 // what stands there counts only where the lines without one say nothing, and a command is told apart from its first line on that can be one
 // of a test runner.
 func (c *Counter) prefixed(l []byte) {
-	if c.guess || c.forks.inner {
+	if c.guess || c.forks.inner || c.sum.Ran() > 0 || c.found&(goPlain|someRan) != 0 {
 		return
 	}
 	name, own, ok := prefixed(l)

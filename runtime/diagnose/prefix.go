@@ -1,20 +1,11 @@
 package diagnose
 
-import (
-	"bytes"
-	"regexp"
-	"sync"
-)
+import "bytes"
 
 const (
 	maxNested = 3  // prefixes before a line
 	maxWriter = 64 // bytes of the name in one
 )
-
-// clock finds the time with which CI services, Docker, foreman and sbt begin a line: "2026-11-23T14:31:31.0512345Z", "04-09 22:41:59.531".
-var clock = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\d{4}-\d\d-\d\d[T ]|\d\d-\d\d )?\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?`)
-})
 
 // levels are the names with which a build tool says how grave a line is: all lines are of one writer.
 var levels = map[string]bool{
@@ -87,12 +78,40 @@ func prefix(l []byte) (name, rest []byte) {
 	return nil, nil
 }
 
-// timed returns the length of the time with which l begins.
+// timed returns the length of the time with which l begins, as CI services, Docker, foreman and sbt write it: "2026-11-23T14:31:31.051Z",
+// "04-09 22:41:59.531".
 func timed(l []byte) int {
-	if len(l) < len("15:04:05") || l[2] != ':' && l[2] != '-' && l[4] != '-' {
+	at := 0
+	for _, date := range [...]string{"0000-00-00T", "0000-00-00 ", "00-00 "} {
+		if like(l, date) {
+			at = len(date)
+		}
+	}
+	if !like(l[at:], "00:00:00") {
 		return 0
 	}
-	return len(clock().Find(l))
+	if at += len("00:00:00"); like(l[at:], ".0") || like(l[at:], ",0") {
+		at += 1 + digits(l[at+1:])
+	}
+	for _, zone := range [...]string{"Z", "+00:00", "-00:00", "+0000", "-0000"} {
+		if like(l[at:], zone) {
+			return at + len(zone)
+		}
+	}
+	return at
+}
+
+// like reports whether l begins as form does, in which 0 stands for a digit.
+func like(l []byte, form string) bool {
+	if len(l) < len(form) {
+		return false
+	}
+	for i, b := range l[:len(form)] {
+		if f := form[i]; b != f && (f != '0' || b < '0' || b > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 // span returns how many bytes of l can be a name.
