@@ -92,6 +92,10 @@ func sumKinds() []sum {
 		{re: `^  Skipped:   (\d+)$`, under: ofUVU, read: func(c *Counter, _ *sum, m [][]byte) {
 			c.total(Tests{Failed: max(c.all, 0), Skipped: group(m)}) // those are beside the total
 		}},
+		// TestCafe; CodeceptJS
+		{re: `^ (?P<p>\d+) passed \((?:\d+h )?(?:\d+m )?\d+s\)$`},
+		{re: `^ (?P<f>\d+)/(?P<n>\d+) failed \((?:\d+h )?(?:\d+m )?\d+s\)$`},
+		{re: `^  (?:OK|FAIL)  \| .*\d+ passed.* // `, read: words},
 		{re: `^(?P<n>\d+) specs?, (?P<f>\d+) failures?(?:, (?P<s>\d+) pending specs?)?$`},
 		// dart
 		{re: `^\d+:\d\d \+(?P<p>\d+)(?: ~(?P<s>\d+))?(?: -(?P<f>\d+))?: (?:All tests passed!|Some tests failed\.|All tests skipped\.|No tests ran\.)$`},
@@ -155,6 +159,7 @@ func sumKinds() []sum {
 		{re: `^     Passed: (?P<p>\d+)$`, under: ofVSTest, read: side},
 		{re: `^     Failed: (?P<f>\d+)$`, under: ofVSTest, read: side},
 		{re: `^    Skipped: (?P<s>\d+)$`, under: ofVSTest, read: side},
+		{re: `^ *Tests run: (?P<n>\d+),(?: Passed: \d+,)? Errors: (?P<f1>\d+), Failures: (?P<f2>\d+), Inconclusive: (?P<s>\d+)(?:, Time: .*)?$`},
 		{re: `^ +Test Count: (?P<n>\d+), Pass(?:ed)?: \d+, Fail(?:ed)?: (?P<f>\d+), Warn(?:ings)?: \d+, Inconclusive: (?P<s1>\d+), Skip(?:ped)?: (?P<s2>\d+)$`},
 		{re: `^ +\S+ +Total: (?P<n>\d+), Errors: (?P<e>\d+), Failed: (?P<f>\d+), Skipped: (?P<s1>\d+)(?:, Not Run: (?P<s2>\d+))?, Time: `},
 		{re: `^Tests Passed: (?P<p>\d+), Failed: (?P<f>\d+), Skipped: (?P<s1>\d+)(?:, Inconclusive: (?P<s2>\d+))?,? NotRun: (?P<s3>\d+)$`},
@@ -167,7 +172,7 @@ func sumKinds() []sum {
 		{re: `^\S+ Test \S.* skipped(?:\.|: ".*)$`, read: func(c *Counter, _ *sum, _ [][]byte) { c.single.Skipped++ }},
 		{re: `^\S+ Test \S.* failed after [\d.]+ seconds`, read: func(c *Counter, _ *sum, _ [][]byte) { c.single.Failed++ }},
 
-		// C and C++: GoogleTest and cmocka; doctest; Catch2; Boost.Test; CppUTest; Unity; Check; Qt, which counts what goes before and after
+		// C and C++: GoogleTest and cmocka; doctest; Catch2; Boost.Test; CppUTest; Unity; Criterion; Check; Qt, which counts what goes before and after
 		{re: `^\[  PASSED  \] (?P<p>\d+) test(?:s|\(s\))?\.$`, read: part},
 		{re: `^\[  FAILED  \] (?P<f>\d+) test(?:s|\(s\))?, listed below:$`, read: part},
 		{re: `^\[  SKIPPED \] (?P<s>\d+) test(?:s|\(s\))?, listed below:$`, read: part},
@@ -180,6 +185,7 @@ func sumKinds() []sum {
 		{re: `^OK \(\d+ tests, (?P<p>\d+) ran, \d+ checks, (?P<s1>\d+) ignored, (?P<s2>\d+) filtered out, `},
 		{re: `^Errors \((?P<f>\d+) failures?, \d+ tests, (?P<n>\d+) ran, `},
 		{re: `^(?P<n>\d+) Tests (?P<f>\d+) Failures (?P<s>\d+) Ignored$`},
+		{re: `^\[====\] Synthesis: Tested: (?P<n>\d+) \| Passing: \d+ \| Failing: (?P<f>\d+) \| Crash(?:ing|ed): \d+$`},
 		{re: `^\d+%: Checks: (?P<n>\d+), Failures: (?P<f1>\d+), Errors: (?P<f2>\d+)$`},
 		{re: `^Totals: (?P<p>\d+) passed, (?P<f>\d+) failed, (?P<s>\d+) skipped(?:, \d+ blacklisted)?(?:, \d+ms)?$`, read: func(c *Counter, s *sum, m [][]byte) {
 			t := s.tests(m)
@@ -223,22 +229,35 @@ func sumKinds() []sum {
 		{re: `^\S.* \(Wstat: .*Tests: \d+ Failed: (\d+)\)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.single.Failed += amount(m[1]) }},
 		{re: `^Result: (PASS|FAIL)$`, under: ofProve, read: proved},
 
-		// Haskell, OCaml, Zig, Lua, R
+		// Haskell, OCaml, Zig, Lua, R, Julia
 		{re: `^ *All (?P<p>\d+) tests passed(?:\.| \([\d.]+s\))$`},
 		{re: `^(?P<f>\d+) out of (?P<n>\d+) tests failed \([\d.]+s\)$`},
+		{re: `^Ran: (\d+) tests in: [\d.]+ seconds\.$`, read: unit},
+		{re: `^(?:FAILED: Cases: \d+ Tried: \d+ Errors: (?P<f1>\d+) Failures: (?P<f2>\d+)|OK: Cases: \d+)(?: Skip: *(?P<s1>\d+))?(?: Todo: *(?P<s2>\d+))?(?: Timeouts: *(?P<f3>\d+))?\.?$`, read: func(c *Counter, s *sum, m [][]byte) {
+			c.unitRest(s.tests(m))
+		}},
 		{re: `^Cases: \d+  Tried: (?P<n>\d+)  Errors: (?P<f1>\d+)  Failures: (?P<f2>\d+)$`},
 		{re: `^(?:Test Successful|(?P<f>\d+) failures?!) in [\d.]+s\. (?P<n>\d+) tests? run\.$`},
 		{re: `^(?P<p>\d+) passed; (?P<s>\d+) skipped; (?P<f>\d+) failed\.$`},
 		{re: `^(?P<p>\d+) success(?:es)? / (?P<f1>\d+) failures? / (?P<f2>\d+) errors? / (?P<s>\d+) pending : `},
+		{re: `^Test Summary: +\| Pass +Total(?: +Time)?$`, read: announces(ofJulia)},
+		{re: `^\S.* \| +(?P<p>\d+) +\d+(?: +[\dm.]+s)?$`, under: ofJulia, read: func(c *Counter, s *sum, m [][]byte) {
+			c.whole(s.tests(m))
+			c.under = 0 // those below are parts of it
+		}},
+		{re: `^(?:ERROR: (?:LoadError: )?)?Some tests did not pass: (?P<p>\d+) passed, (?P<f1>\d+) failed, (?P<f2>\d+) errored(?:, (?P<s>\d+) broken)?\.$`},
 		{re: `^\[ FAIL (?P<f>\d+) \| WARN \d+ \| SKIP (?P<s>\d+) \| PASS (?P<p>\d+) \]$`, read: later(ofLast)},
 
 		// Bazel, whose tests are programs
 		{re: `^Executed \d+ out of (\d+) tests?: .*`, read: bazel},
 		{re: `^(?:ERROR: )?No test targets were found, yet testing was requested$`, read: none},
 
-		// what is tested in languages of its own: terraform, conftest, forge; cram
+		// what is tested in languages of its own: terraform, conftest, Hurl, forge; cram
 		{re: `^(?:Success|Failure)! (?P<p>\d+) passed, (?P<f>\d+) failed(?:, (?P<s>\d+) skipped)?\.$`},
 		{re: `^\d+ tests?, (?P<p>\d+) passed, \d+ warnings?, (?P<f1>\d+) failures?, (?P<f2>\d+) exceptions?(?:, (?P<s>\d+) skipped)?$`},
+		{re: `^Executed files: +\d+$`, read: announces(ofHurl)},
+		{re: `^Succeeded files: +(?P<p>\d+)(?: \([\d.]+%\))?$`, under: ofHurl, read: side},
+		{re: `^Failed files: +(?P<f>\d+)(?: \([\d.]+%\))?$`, under: ofHurl, read: side},
 		{re: `^No tests found in project!`, read: none},
 		{re: `^Ran \d+ test suites? in .*: (?P<p>\d+) tests passed, (?P<f>\d+) failed, (?P<s>\d+) skipped \(\d+ total tests\)$`},
 		{re: `^# Ran (?P<n>\d+) tests, (?P<s>\d+) skipped, (?P<f>\d+) failed\.$`},

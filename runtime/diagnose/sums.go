@@ -47,6 +47,8 @@ const (
 	ofBoost
 	ofClojure
 	ofCTest
+	ofHurl
+	ofJulia
 	ofKarmaMocha
 	ofLit
 	ofPlatform // of Microsoft, or JUnit
@@ -367,6 +369,11 @@ func unitEnd(c *Counter, _ *sum, m [][]byte) {
 			t.Skipped += amount(n)
 		}
 	}
+	c.unitRest(t)
+}
+
+// unitRest counts tests that unit counted, and that have not passed.
+func (c *Counter) unitRest(t Tests) {
 	c.unit = max(c.unit-t.Total(), 0)
 	c.total(t)
 }

@@ -147,6 +147,8 @@ func runners() []runner {
 		}, {
 			"Unity", []string{"2 Tests 0 Failures 2 Ignored\nOK\n"}, "3 Tests 0 Failures 0 Ignored \nOK\n", "3 Tests 1 Failures 0 Ignored \nFAIL\n", nil,
 		}, {
+			"Criterion", []string{"[====] Synthesis: Tested: 0 | Passing: 0 | Failing: 0 | Crashing: 0 \n"}, "[\x1b[0;34m====\x1b[0m] \x1b[0;1mSynthesis: Tested: \x1b[0;34m3\x1b[0;1m | Passing: \x1b[0;32m3\x1b[0;1m | Failing: \x1b[0;31m0\x1b[0;1m | Crashing: \x1b[0;31m0\x1b[0;1m \x1b[0m\n", "[====] Synthesis: Tested: 3 | Passing: 2 | Failing: 1 | Crashing: 1 \n", []string{"[====] Running 3 tests\n"},
+		}, {
 			"Check", []string{"100%: Checks: 0, Failures: 0, Errors: 0\n"}, "100%: Checks: 3, Failures: 0, Errors: 0\n", "66%: Checks: 3, Failures: 1, Errors: 0\n", nil,
 		}, {
 			"Qt", []string{"Totals: 2 passed, 0 failed, 3 skipped, 0 blacklisted, 5ms\n"}, "Totals: 5 passed, 0 failed, 0 skipped, 0 blacklisted, 5ms\n", "Totals: 4 passed, 1 failed, 0 skipped, 0 blacklisted, 5ms\n", []string{"Totals: 3 passed on\n"},
@@ -216,6 +218,10 @@ func runners() []runner {
 		}, {
 			"uvu", []string{"  Total:     0\n  Passed:    0\n  Skipped:   2\n  Duration:  0.50ms\n"}, "  Total:     3\n  Passed:    3\n  Skipped:   2\n", "  Total:     3\n  Passed:    2\n  Skipped:   1\n", []string{"  Passed:    3\n"},
 		}, {
+			"TestCafe", nil, " Running tests in:\n - Chrome 120\n\n Page\n ✓ a\n\n\n 3 passed (1m 02s)\n", " 1/3 failed (2s)\n", []string{" 3 passed (of 4)\n", " 1/3 failed\n"},
+		}, {
+			"CodeceptJS", []string{"  OK  | 0 passed   // 10ms\n"}, "  OK  | 3 passed, 1 skipped   // 10ms\n", "  FAIL  | 2 passed, 1 failed   // 3s\n", []string{"  OK  | all passed\n"},
+		}, {
 			"jasmine", []string{"2 specs, 0 failures, 2 pending specs\n"}, "4 specs, 0 failures, 1 pending spec\n", "3 specs, 1 failure\n", []string{"3 specs, 0 failures so far\n"},
 		}, {
 			"tape", []string{"TAP version 13\n\n1..0\n# tests 0\n# pass  0\n\n# ok\n"}, "TAP version 13\n# a\nok 1 a\nok 2 b\nok 3 c\n\n1..3\n# tests 3\n# pass  3\n\n# ok\n", "TAP version 13\nok 1 a\nnot ok 2 b\n\n1..2\n# tests 2\n# pass  1\n# fail  1\n", nil,
@@ -223,6 +229,8 @@ func runners() []runner {
 			"Pest", []string{"  Tests:    2 skipped (0 assertions)\n"}, "  Tests:    1 skipped, 3 passed (4 assertions)\n", "  Tests:    1 failed, 2 passed (3 assertions)\n", []string{"  Tests:    2 of them (4 assertions)\n"},
 		}, {
 			"NUnit", []string{"  Test Count: 2, Pass: 0, Fail: 0, Warn: 0, Inconclusive: 0, Skip: 2\n"}, "  Test Count: 3, Pass: 3, Fail: 0, Warn: 0, Inconclusive: 0, Skip: 0\n", "  Test Count: 3, Passed: 2, Failed: 1, Warnings: 0, Inconclusive: 0, Skipped: 0\n", nil,
+		}, {
+			"NUnit, before 3.0", []string{"Tests run: 0, Errors: 0, Failures: 0, Inconclusive: 0, Time: 0.0050003 seconds\n  Not run: 0, Invalid: 0, Ignored: 0, Skipped: 0\n"}, "Tests run: 3, Errors: 0, Failures: 0, Inconclusive: 0, Time: 5.237 seconds\n", "   Tests run: 59, Passed: 57, Errors: 1, Failures: 0, Inconclusive: 1\n     Not run: 8, Invalid: 1, Ignored: 4, Explicit: 1, Skipped: 2\n", nil,
 		}, {
 			"xUnit", []string{"   a  Total: 2, Errors: 0, Failed: 0, Skipped: 2, Not Run: 0, Time: 0.1s\n"}, "   a  Total: 3, Errors: 0, Failed: 0, Skipped: 0, Time: 0.100s\n", "   a  Total: 3, Errors: 0, Failed: 1, Skipped: 0, Time: 0.100s\n", nil,
 		}, {
@@ -236,11 +244,18 @@ func runners() []runner {
 		}, {
 			"tasty", []string{"All 0 tests passed (0.00s)\n"}, "All 3 tests passed (0.00s)\n", "1 out of 3 tests failed (0.00s)\n", nil,
 		}, {
+			"OUnit", []string{"Ran: 2 tests in: 0.01 seconds.\nOK: Cases: 2 Skip: 2\n"}, "..\nRan: 3 tests in: 0.01 seconds.\nOK\n", "Ran: 3 tests in: 0.14 seconds.\nFAILED: Cases: 3 Tried: 3 Errors: 0 Failures: 1 Skip:  0 Todo: 0 Timeouts: 0.\n", []string{"FAILED: Cases: many\n"},
+		}, {
+			"Julia", nil, "Test Summary: | Pass  Total  Time\nFoo Tests     |    3      3  0.0s\n  Animals     |    2      2  0.0s\n",
+			"Test Summary: | Pass  Fail  Total  Time\nFoo Tests     |    3     1      4  0.0s\n  Animals     |    2            2  0.0s\nERROR: LoadError: Some tests did not pass: 3 passed, 1 failed, 0 errored, 0 broken.\n", []string{"Foo Tests     |    3      3  0.0s\n"},
+		}, {
 			"HUnit", []string{"Cases: 0  Tried: 0  Errors: 0  Failures: 0\n"}, "Cases: 3  Tried: 3  Errors: 0  Failures: 0\n", "Cases: 3  Tried: 3  Errors: 0  Failures: 1\n", nil,
 		}, {
 			"alcotest", []string{"Test Successful in 0.001s. 0 tests run.\n"}, "Test Successful in 0.001s. 3 tests run.\n", "1 failure! in 0.002s. 3 tests run.\n", []string{"3 tests run.\n"},
 		}, {
 			"terraform", []string{"Success! 0 passed, 0 failed.\n", "Success! 0 passed, 0 failed, 2 skipped.\n"}, "Success! 3 passed, 0 failed.\n", "Failure! 2 passed, 1 failed.\n", nil,
+		}, {
+			"Hurl", nil, "Executed files:    3\nExecuted requests: 129 (1675.3/s)\nSucceeded files:   3 (100.0%)\nFailed files:      0 (0.0%)\nDuration:          77 ms\n", "Executed files:  6\nSucceeded files: 5 (83.3%)\nFailed files:    1 (16.7%)\n", []string{"Succeeded files:  714\nFailed files:     3\n"},
 		}, {
 			"conftest", []string{"0 tests, 0 passed, 0 warnings, 0 failures, 0 exceptions\n"}, "3 tests, 3 passed, 0 warnings, 0 failures, 0 exceptions\n", "3 tests, 2 passed, 0 warnings, 1 failure, 0 exceptions\n", nil,
 		}, {
