@@ -92,7 +92,7 @@ func sumKinds() []sum {
 		{re: `^  Skipped:   (\d+)$`, under: ofUVU, read: func(c *Counter, _ *sum, m [][]byte) {
 			c.total(Tests{Failed: max(c.all, 0), Skipped: group(m)}) // those are beside the total
 		}},
-		// TestCafe; CodeceptJS
+		// testcafe; CodeceptJS
 		{re: `^ (?P<p>\d+) passed \((?:\d+h )?(?:\d+m )?\d+s\)$`},
 		{re: `^ (?P<f>\d+)/(?P<n>\d+) failed \((?:\d+h )?(?:\d+m )?\d+s\)$`},
 		{re: `^  (?:OK|FAIL)  \| .*\d+ passed.* // `, read: words},
