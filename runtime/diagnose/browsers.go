@@ -39,6 +39,15 @@ func executed(c *Counter, _ *sum, m [][]byte) {
 	k.runs[name] = r
 }
 
+// all returns the sum of all browsers, with the tests that were skipped, which it does not name.
+func (k *karma) all(t Tests) Tests {
+	k.total = true
+	for _, r := range k.runs {
+		t.Skipped += r.Skipped
+	}
+	return t
+}
+
 // settle adds what all browsers ran to d, which has their runs before it.
 func (k *karma) settle(d *deferred) {
 	if k.total {
@@ -85,8 +94,12 @@ func flaky(c *Counter, _ *sum, m [][]byte) {
 	c.halve(group(m), false)
 }
 
-// notice reads Playwright's sum in an annotation of GitHub, whose lines stand between the names of the tests.
+// notice reads Playwright's sum in an annotation of GitHub, whose lines stand between the names of the tests. It repeats the one that is
+// printed before it, where that was not cut off.
 func notice(c *Counter, _ *sum, m [][]byte) {
+	if c.under == ofPlaywright {
+		return
+	}
 	var t Tests
 	for l := range bytes.SplitSeq(m[1], []byte("%0A")) {
 		l, ok := bytes.CutPrefix(l, []byte("  "))
@@ -104,5 +117,7 @@ func notice(c *Counter, _ *sum, m [][]byte) {
 			t.Skipped += amount(l[:n])
 		}
 	}
-	c.whole(t)
+	if t.Total() > 0 {
+		c.whole(t)
+	}
 }

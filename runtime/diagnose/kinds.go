@@ -56,8 +56,7 @@ func sumKinds() []sum {
 			}
 		}},
 		{re: `^TOTAL: (?:(?P<f>\d+) FAILED, )?(?P<p>\d+) SUCCESS$`, read: func(c *Counter, s *sum, m [][]byte) {
-			c.karma.total = true
-			c.whole(s.tests(m))
+			c.whole(c.karma.all(s.tests(m)))
 		}},
 		{re: `^(?:([A-Za-z][^|]*): )?Executed (\d+) of \d+(?: \((\d+) FAILED\))?(?: \(skipped (\d+)\))?( DISCONNECTED| ERROR| SUCCESS)? \((\d.*) / \d.*\)$`, read: executed},
 		{re: `^SUMMARY:$`, read: announces(ofKarmaMocha)},

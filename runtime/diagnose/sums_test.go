@@ -178,7 +178,7 @@ func runners() []runner {
 			"playwright, without a project", nil, "", "  1 interrupted\n    a.spec.ts:3:1 › x\n", nil,
 		}, {
 			"playwright, in a workflow", []string{"::notice title=🎭 Playwright Run Summary::  2 skipped\n"}, "::notice title=🎭 Playwright Run Summary::  1 flaky%0A    [chromium] › a.spec.ts:3:5 › 7 failed%0A  1 skipped%0A  2 passed (2.0s)\n",
-			"::notice title=🎭 Playwright Run Summary::  1 failed%0A    [chromium] › a.spec.ts:3:5 › " + strings.Repeat("long ", 100) + "%0A  1 did not run%0A  2 passed (2.0s)\n", []string{"::notice title=Summary::  1 failed\n"},
+			"::notice title=🎭 Playwright Run Summary::  1 failed%0A    [chromium] › a.spec.ts:3:5 › " + strings.Repeat("long ", 100) + "%0A  1 did not run%0A  2 passed (2.0s)\n", []string{"::notice title=Summary::  1 failed\n", "::notice title=🎭 Playwright Run Summary::\n"},
 		}, {
 			"behave", []string{"0 features passed, 0 failed, 0 skipped\n0 scenarios passed, 0 failed, 0 skipped\n0 steps passed, 0 failed, 0 skipped, 0 undefined\nTook 0m0.000s\n", "0 scenarios passed, 0 failed, 0 skipped, 2 untested\n"},
 			"1 feature passed, 0 failed, 0 skipped\n3 scenarios passed, 0 failed, 0 skipped\n9 steps passed, 0 failed, 0 skipped, 0 undefined\n",
