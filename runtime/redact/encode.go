@@ -234,11 +234,12 @@ func betweenEvents(s []byte) int {
 const maxLevel = 3
 
 // backslashes matches size backslashes of a secret with run of them in the text. Each level of
-// quoting doubles them, and puts one more before a character after them that is quoted itself.
-// n is 0 if they do not match.
+// quoting doubles them, and puts one more before a character after them that is quoted itself: a quote at each level, what stands there
+// by its number ("\u003c") at one of them. n is 0 if they do not match.
 func backslashes(run, size int) (matched, n int) {
 	for level := range maxLevel + 1 {
-		if n := size << level; run == n || run == n+1<<level-1 {
+		n := size << level
+		if more := run - n; more == 0 || more == 1<<level-1 || more > 0 && more < 1<<level && more&(more-1) == 0 {
 			return size, n
 		}
 	}
