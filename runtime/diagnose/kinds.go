@@ -33,8 +33,8 @@ func sumKinds() []sum {
 		{re: `^RESULTS +: PASS (?P<p1>\d+) \| ERROR (?P<f1>\d+) \| FAIL (?P<f2>\d+) \| SKIP (?P<s>\d+) \| WARN (?P<p2>\d+) \| INTERRUPT (?P<f3>\d+)`},
 
 		// JavaScript: jest and vitest, which do not count the tests of a file that did not load; deno; bun; mocha; tap-spec; ava, which says how
-		// many passed where none failed, and then what else there was; karma, whose reporters
-		// have the sum of all browsers, or a line of each, or their own
+		// many passed where none failed, and then what else there was; karma, whose reporters print the sum of all browsers, or a line of each,
+		// or both, or words of their own
 		{re: `^Test Suites: (\d+) failed, `, read: failedFiles},
 		{re: `^Tests: +(?:\d+ \w+, )*\d+ total$`, read: ofFiles},
 		{re: `^No tests? (?:files )?found, exiting with code 0$`, read: none},
