@@ -91,6 +91,10 @@ func sumKinds() []sum {
 		{re: `^  Skipped:   (\d+)$`, under: ofUVU, read: func(c *Counter, _ *sum, m [][]byte) {
 			c.total(Tests{Failed: max(c.all, 0), Skipped: group(m)}) // those are beside the total
 		}},
+		// what Heft prints of jest
+		{re: `^Tests finished:$`, read: announces(ofHeft)},
+		{re: `^  Successes: (?P<p>\d+)$`, under: ofHeft, read: part},
+		{re: `^  (?:Failures|Failed test suites): (?P<f>\d+)$`, under: ofHeft, read: part},
 		// testcafe; CodeceptJS
 		{re: `^ (?P<p>\d+) passed \((?:\d+h )?(?:\d+m )?\d+s\)$`},
 		{re: `^ (?P<f>\d+)/(?P<n>\d+) failed \((?:\d+h )?(?:\d+m )?\d+s\)$`},
@@ -247,7 +251,8 @@ func sumKinds() []sum {
 		{re: `^(?:ERROR: (?:LoadError: )?)?Some tests did not pass: (?P<p>\d+) passed, (?P<f1>\d+) failed, (?P<f2>\d+) errored(?:, (?P<s>\d+) broken)?\.$`},
 		{re: `^\[ FAIL (?P<f>\d+) \| WARN \d+ \| SKIP (?P<s>\d+) \| PASS (?P<p>\d+) \]$`, read: later(ofLast)},
 
-		// Bazel, whose tests are programs
+		// Bazel and Buck, whose tests are programs, too
+		{re: `^Tests finished: Pass (?P<p>\d+)\. Fail (?P<f1>\d+)\.(?: Timeout (?P<f2>\d+)\.)? Fatal (?P<f3>\d+)\. Skip (?P<s>\d+)\..* Build failure (?P<f4>\d+)$`},
 		{re: `^Executed \d+ out of (\d+) tests?: .*`, read: bazel},
 		{re: `^(?:ERROR: )?No test targets were found, yet testing was requested$`, read: none},
 

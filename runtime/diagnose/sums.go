@@ -47,6 +47,7 @@ const (
 	ofBoost
 	ofClojure
 	ofCTest
+	ofHeft
 	ofHurl
 	ofJulia
 	ofKarmaMocha
