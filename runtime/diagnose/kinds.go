@@ -252,7 +252,7 @@ func sumKinds() []sum {
 		{re: `^\[ FAIL (?P<f>\d+) \| WARN \d+ \| SKIP (?P<s>\d+) \| PASS (?P<p>\d+) \]$`, read: later(ofLast)},
 
 		// Bazel and Buck, whose tests are programs, too
-		{re: `^Tests finished: Pass (?P<p>\d+)\. Fail (?P<f1>\d+)\.(?: Timeout (?P<f2>\d+)\.)? Fatal (?P<f3>\d+)\. Skip (?P<s>\d+)\..* Build failure (?P<f4>\d+)$`},
+		{re: `^Tests finished: Pass (?P<p>\d+)\. Fail (?P<f1>\d+)\.(?: Timeout (?P<f2>\d+)\.)? Fatal (?P<f3>\d+)\. Skip (?P<s1>\d+)\.(?: Omit (?P<s2>\d+)\.)?(?: Infra Failure (?P<f4>\d+)\.)? Build failure (?P<f5>\d+)$`},
 		{re: `^Executed \d+ out of (\d+) tests?: .*`, read: bazel},
 		{re: `^(?:ERROR: )?No test targets were found, yet testing was requested$`, read: none},
 

@@ -63,7 +63,7 @@ func runners() []runner {
 			"karma-mocha-reporter", []string{"Finished in 0.002 secs / 0 secs\n\nSUMMARY:\n✔ 0 tests completed\nℹ 2 tests skipped\n"}, "SUMMARY:\n✔ 3 tests completed\nℹ 1 test skipped\n", "Finished in 0.02 secs / 0.01 secs @ 10:00:00\n\nSUMMARY:\n✔ 2 tests completed\n✖ 1 test failed\n\nFAILED TESTS:\n",
 			[]string{"✔ 2 tests completed\n✖ 1 test failed\n"},
 		}, {
-			"buck2", []string{"Tests finished: Pass 0. Fail 0. Fatal 0. Skip 2. Build failure 0\n"}, "Tests finished: Pass 3. Fail 0. Fatal 0. Skip 0. Build failure 0\n", "Test execution completed but the tests failed\nTests finished: Pass 11. Fail 1. Fatal 0. Skip 0. Build failure 0\n1 TESTS FAILED\n", []string{"Tests finished: Pass\n"},
+			"buck2", []string{"Tests finished: Pass 0. Fail 0. Fatal 0. Skip 2. Build failure 0\n"}, "Tests finished: Pass 3. Fail 0. Timeout 0. Fatal 0. Skip 0. Omit 0. Infra Failure 0. Build failure 0\n", "Test execution completed but the tests failed\nTests finished: Pass 11. Fail 1. Fatal 0. Skip 0. Build failure 0\n1 TESTS FAILED\n", []string{"Tests finished: Pass\n"},
 		}, {
 			"Heft", nil, "Tests finished:\n  Successes: 3\n  Failures: 0\n  Total: 3\n", "FAIL lib/a.test.js (duration: 0.1s, 2 passed, 1 failed)\n\nTests finished:\n  Successes: 2\n  Failures: 1\n  Total: 3\n", []string{"  Successes: 2\n  Failures: 1\n"},
 		}, {
