@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
 // A sum is a kind of line that says how many tests there were.
@@ -21,6 +22,7 @@ type sum struct {
 	plain bool   // its words are those of many logs: it counts only at the beginning of a line
 	read  func(c *Counter, s *sum, m [][]byte)
 
+	look    sync.Once // of texts
 	texts   [][]byte  // of which each of its lines has one: they are looked for first
 	once    sync.Once // of what follows
 	pattern *regexp.Regexp
@@ -66,15 +68,14 @@ var sums = sync.OnceValue(func() (by [256][]*sum) {
 	kinds := sumKinds()
 	for i := range kinds {
 		s := &kinds[i]
-		tree, err := syntax.Parse(s.re, syntax.Perl)
-		if err != nil {
-			panic(err)
-		}
-		for _, text := range contains(tree) {
-			s.texts = append(s.texts, []byte(text))
+		if firsts := first(s.re); firsts != "" {
+			for _, b := range []byte(firsts) {
+				by[b] = append(by[b], s)
+			}
+			continue
 		}
 		var can [256]bool
-		begins(tree, &can)
+		begins(s.tree(), &can)
 		for b, can := range can {
 			if can {
 				by[b] = append(by[b], s)
@@ -83,6 +84,42 @@ var sums = sync.OnceValue(func() (by [256][]*sum) {
 	}
 	return by
 })
+
+// tree is the pattern, read.
+func (s *sum) tree() *syntax.Regexp {
+	tree, err := syntax.Parse(s.re, syntax.Perl)
+	if err != nil {
+		panic(err)
+	}
+	return tree
+}
+
+// first returns the bytes with which a match of re can begin, where re begins with one or with digits; "" for another pattern. Most are such,
+// and need not be read before a line begins like that: to read all takes half a millisecond.
+func first(re string) string {
+	re = re[1:]
+	if group, ok := strings.CutPrefix(re, "("); ok {
+		if _, inner, named := strings.Cut(group, ">"); named && strings.HasPrefix(group, "?P<") {
+			group = inner
+		}
+		if strings.HasPrefix(group, `\d+)`) {
+			re = group
+		}
+	}
+	const meta = `\.+*?()|[]{}^$`
+	switch {
+	case strings.HasPrefix(re, `\d`) && strings.IndexByte("*?{", re[2]) < 0:
+		return "0123456789"
+	case re[0] == '\\' && strings.IndexByte(meta, re[1]) >= 0:
+		re = re[1:]
+	case re[0] >= utf8.RuneSelf || strings.IndexByte(meta, re[0]) >= 0:
+		return ""
+	}
+	if strings.IndexByte("*+?{|", re[1]) >= 0 {
+		return ""
+	}
+	return re[:1]
+}
 
 // begins adds to can the bytes with which a match of re can begin. empty reports whether re matches the empty text, so that a match can
 // also begin with what follows it.
@@ -163,6 +200,11 @@ func shortest(texts []string) int {
 
 // has reports whether a line has one of the texts of s.
 func (s *sum) has(l []byte) bool {
+	s.look.Do(func() {
+		for _, text := range contains(s.tree()) {
+			s.texts = append(s.texts, []byte(text))
+		}
+	})
 	return len(s.texts) == 0 || slices.ContainsFunc(s.texts, func(text []byte) bool { return bytes.Contains(l, text) })
 }
 

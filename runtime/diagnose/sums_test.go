@@ -315,6 +315,29 @@ func TestEachSum(t *testing.T) {
 	}
 }
 
+// TestFirst holds that what first says of a pattern is all that a line of it can begin with.
+func TestFirst(t *testing.T) {
+	kinds := sumKinds()
+	n := 0
+	for i := range kinds {
+		firsts := first(kinds[i].re)
+		if firsts == "" {
+			continue
+		}
+		n++
+		var can, want [256]bool
+		for _, b := range []byte(firsts) {
+			want[b] = true
+		}
+		if begins(kinds[i].tree(), &can); can != want {
+			t.Errorf("a line of %s can begin otherwise", kinds[i].re)
+		}
+	}
+	if n < len(kinds)*2/3 {
+		t.Errorf("only %d of %d patterns say it", n, len(kinds))
+	}
+}
+
 // TestSums holds each runner's counts and failures to what it printed.
 func TestSums(t *testing.T) {
 	for _, tt := range runners() {
