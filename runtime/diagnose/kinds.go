@@ -244,6 +244,9 @@ func sumKinds() []sum {
 		{re: `^(?P<p>\d+) passed; (?P<s>\d+) skipped; (?P<f>\d+) failed\.$`},
 		{re: `^(?P<p>\d+) success(?:es)? / (?P<f1>\d+) failures? / (?P<f2>\d+) errors? / (?P<s>\d+) pending : `},
 		{re: `^Test Summary: +\| Pass +Total(?: +Time)?$`, read: announces(ofJulia)},
+		{re: `^Test Summary: +\| .*(?:Fail|Error) .*Total`, read: func(c *Counter, _ *sum, _ [][]byte) {
+			c.under, c.denied.said = 0, true // there is no column of what did not happen
+		}},
 		{re: `^\S.* \| +(?P<p>\d+) +\d+(?: +[\dm.]+s)?$`, under: ofJulia, read: func(c *Counter, s *sum, m [][]byte) {
 			c.whole(s.tests(m))
 			c.under = 0 // those below are parts of it
