@@ -488,7 +488,7 @@ var keys = []Key{
 			}
 		}},
 	{Name: "min_tests", In: InExpect, Kinds: onPrograms, Judges: true, Type: Integer, Max: math.MaxInt32, Default: "1 where the output has a count of tests", Example: `1`,
-		Doc: "How many tests must have run; fewer are the fault \"vacuous\". 0 accepts a run without tests. Without this key, a run fails if its runner says that no test ran. dialect knows the words of about eighty runners, among them those of Go, Python, Rust, JavaScript, Java, .NET, Ruby, Elixir, PHP, Swift, C and C++. A command that says nothing about tests, such as a script of your own, passes without them, and so does a build that has no tests (`mvn verify`, `gradle build`), unless you set a number here.",
+		Doc: "How many tests must have run; fewer are the fault \"vacuous\". 0 accepts a run without tests. Without this key, a run fails if its runner says that no test ran. dialect knows the words of about ninety runners, among them those of Go, Python, Rust, JavaScript, Java, .NET, Ruby, Elixir, PHP, Swift, C and C++. A command that says nothing about tests, such as a script of your own, passes without them, and so does a build that has no tests (`mvn verify`, `gradle build`), unless you set a number here.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			if n, ok := r.Integer(v, where, 0, math.MaxInt32); ok {
 				if t.binding.Expect.MinTests = int(n); n == 0 {

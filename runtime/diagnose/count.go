@@ -70,6 +70,11 @@ type Counter struct {
 	denied   denial
 	forks    forks
 	forked   []*Counter
+	guessed  map[string]*Counter // what stands after prefixes, by the name in them
+	guess    bool                // it is one of those
+	karma    karma
+	above    Tests // of the line aboveAt, if the next one is that of a test
+	aboveAt  int
 }
 
 // A deferred sum counts once the output is complete: another of its kind may replace it, or it replaces the lines of another tool.
@@ -79,11 +84,18 @@ type deferred struct {
 	Tests
 }
 
+// sum adds one that is not replaced.
+func (d *deferred) sum(t Tests) {
+	d.has, d.green = true, d.green || t.Failed == 0 && t.Passed > 0
+	d.add(t)
+}
+
 // Kinds of deferred sums.
 const (
 	ofLast      = iota // one a suite, and a last one of all suites, which replaces the others
 	ofGotestsum        // replaces what go test prints
 	ofGinkgo           // is replaced by what go test prints
+	ofKarma            // one a browser, of which the last counts, and which a sum of all replaces
 	kindsDeferred
 )
 
@@ -180,6 +192,9 @@ func (c *Counter) Denied() (failed int, denied bool) {
 	for _, x := range c.counters() {
 		n, d := x.ownDenied()
 		failed, denied = failed+n, denied || d
+	}
+	if !denied && c.silent() {
+		return c.guessDenied()
 	}
 	return failed, denied
 }
@@ -292,6 +307,14 @@ func (t *tail) lines() []byte {
 // Tests returns what was counted. ok is false if the output does not say how many tests
 // ran. Nothing may be written any more.
 func (c *Counter) Tests() (t Tests, ok bool) {
+	if t, ok = c.told(); c.silent() {
+		return c.addGuesses(t, ok)
+	}
+	return t, ok
+}
+
+// told is Tests without what stands after prefixes.
+func (c *Counter) told() (t Tests, ok bool) {
 	for _, x := range c.counters() {
 		own, said := x.own()
 		if !said && x.found&(goPlain|someRan) != 0 {
@@ -320,6 +343,10 @@ func (c *Counter) counters() []*Counter {
 		c.settle()
 		for _, x := range c.forked {
 			x.last = c.last // the lines that were not looked at may be those of x
+			x.settle()
+		}
+		for _, x := range c.guessed {
+			x.last = c.last
 			x.settle()
 		}
 	}
@@ -364,6 +391,7 @@ func (c *Counter) own() (t Tests, ok bool) {
 
 // settle counts what only the whole of an output says.
 func (c *Counter) settle() {
+	c.karma.settle(&c.later[ofKarma])
 	const goFormats = goJSON | goVerbose | goPlain | goEmpty
 	if c.later[ofGotestsum].has {
 		c.found &^= goFormats
@@ -432,7 +460,9 @@ func (c *Counter) line(l []byte) {
 			return
 		}
 	}
-	c.summary(l)
+	if !c.summary(l) {
+		c.prefixed(l)
+	}
 }
 
 func isNumber(words [][]byte) bool {

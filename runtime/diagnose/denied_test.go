@@ -93,6 +93,8 @@ func TestDenied(t *testing.T) {
 		{"go, a build that failed", "FAIL\texample.com/m [build failed]\nFAIL\n", 0, true},
 		{"go, again, and then it passed", goRed + "ok  \texample.com/m/x\t0.004s\n", 0, false},
 		{"go, what a test printed", "=== RUN   TestX\nFAIL\tinner\t0.004s\nFAIL\n--- PASS: TestX (0.00s)\nPASS\nok  \texample.com/m\t0.004s\n", 0, false},
+		{"Julia, without its standard error", "Test Summary: | Pass  Fail  Total  Time\nFoo Tests     |    3     1      4  0.0s\n", 0, true},
+		{"Julia, again, and then it passed", "Test Summary: | Fail  Total\nx             |    1      1\nTest Summary: | Pass  Total\nx             |    1      1\n", 0, false},
 		{"a list of words", "FAIL\tis what we print\nFAIL\n", 0, false},
 		{"go -json", event + `run","Package":"m","Test":"TestX"}` + "\n" + event + `fail","Package":"m","Test":"TestX","Elapsed":0}` + "\n" + event + `fail","Package":"m","Elapsed":0.1}` + "\n" +
 			event + `pass","Package":"n","Elapsed":0.1}` + "\n", 1, true},

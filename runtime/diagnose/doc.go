@@ -5,12 +5,15 @@
 //
 // # Tests
 //
-// A [Counter] knows go test (-v and -json), the Test Anything Protocol, and the sums of about eighty test runners: one table (kinds.go), which
+// A [Counter] knows go test (-v and -json), the Test Anything Protocol, and the sums of about ninety test runners: one table (kinds.go), which
 // also has what each of them prints when no test ran. [JUnit] reads the XML files that most others can write. The sums of several runners in
 // one output add up. go test without -v prints no count: nothing is known then, unless each package says that it has no tests. prove and
 // Gradle do not say how many tests passed, only that there was none. That Maven or Gradle had no test to run counts only if they did nothing
 // else: a build, or another check, can pass without tests. A test that is disabled, skipped or only listed has not passed, whatever the
 // runner's own sum says.
+//
+// What stands after a prefix that another tool put before each line (prefix.go) counts where the lines without one say nothing of tests: such
+// a prefix is that of sbt, Docker Compose or a CI service, or of any log.
 //
 // # Failures
 //
@@ -24,7 +27,7 @@
 //
 // # Workspaces
 //
-// Where turbo or pnpm -r mixes the lines of several commands, a Counter and a Reader read each command by itself.
+// Where turbo, pnpm -r, nx or lerna mixes the lines of several commands, a Counter and a Reader read each command by itself.
 //
 // # Size
 //

@@ -8,12 +8,14 @@ import (
 	"sync"
 )
 
-type forkPatterns struct{ turbo, pnpm, folder, failed *regexp.Regexp }
+type forkPatterns struct{ turbo, pnpm, npm, nx, folder, failed *regexp.Regexp }
 
 var forkForms = sync.OnceValue(func() (p forkPatterns) {
 	c := regexp.MustCompile
 	p.turbo = c(`^([^\s:]+:\S+): cache (?:hit|miss|bypass)\b`)
 	p.pnpm = c(`^([\w@./-]+) (\S+)\$ `)
+	p.npm = c(`^([@\w./:-]+): > \S+@\S+ \S+(?: ((?:/|[A-Z]:\\).*))?$`)
+	p.nx = c(`^> nx run ([@\w./-]+):\S`)
 	p.folder = c(`^> \S+ \S+ ((?:/|[A-Z]:\\).*)$`)
 	p.failed = c(`^(?:Failed|(?:ERROR: )?command finished with error\b.*)$`)
 	return p
@@ -23,8 +25,8 @@ var forkForms = sync.OnceValue(func() (p forkPatterns) {
 const maxForks = 256
 
 // forks tells apart the commands that the runner of a workspace starts at once, and whose lines it mixes: turbo writes
-// "package:task: " before each line, pnpm -r "folder script: ". A name counts once the runner has said that it starts the command: the
-// "a.c:3: " of a compiler never does.
+// "package:task: " before each line, pnpm -r "folder script: ", nx and lerna "package: ". A name counts once the runner, or npm below it,
+// has said that it starts the command: the "a.c:3: " of a compiler never does.
 type forks struct {
 	at    map[string]int // the number of a command, by its name
 	inner bool           // it reads one of them, and tells no further ones apart: their number would have no bound
@@ -50,6 +52,17 @@ func (f *forks) line(l []byte) (n int, own []byte, folder string, ok bool) {
 		if m := forkForms().pnpm.FindSubmatch(l); m != nil {
 			name, folder = string(m[1])+" "+string(m[2]), string(m[1])
 		}
+	} else if bytes.Contains(l, []byte(": > ")) {
+		if m := forkForms().npm.FindSubmatch(l); m != nil {
+			name, folder = string(m[1]), string(m[2])
+		}
+	} else if bytes.HasPrefix(l, []byte("> nx run ")) {
+		if m := forkForms().nx.FindSubmatch(l); m != nil {
+			name = string(m[1])
+		}
+	}
+	if n, ok = f.at[name]; ok {
+		return n, nil, "", true
 	}
 	if name == "" || len(f.at) == maxForks {
 		return 0, nil, "", false
@@ -142,11 +155,6 @@ func (c *Counter) fork(l []byte) bool {
 		c.forked = append(c.forked, &Counter{forks: forks{inner: true}})
 		return true
 	}
-	x := c.forked[n]
-	before := x.spent
-	x.seen = c.seen // the same bounds
-	x.line(own)
-	c.spent += x.spent - before
-	c.stream = c.stream || x.stream
+	c.lend(c.forked[n], own)
 	return true
 }

@@ -33,7 +33,8 @@ func sumKinds() []sum {
 		{re: `^RESULTS +: PASS (?P<p1>\d+) \| ERROR (?P<f1>\d+) \| FAIL (?P<f2>\d+) \| SKIP (?P<s>\d+) \| WARN (?P<p2>\d+) \| INTERRUPT (?P<f3>\d+)`},
 
 		// JavaScript: jest and vitest, which do not count the tests of a file that did not load; deno; bun; mocha; tap-spec; ava, which says how
-		// many passed where none failed, and then what else there was; karma
+		// many passed where none failed, and then what else there was; karma, whose reporters print the sum of all browsers, or a line of each,
+		// or both, or words of their own
 		{re: `^Test Suites: (\d+) failed, `, read: failedFiles},
 		{re: `^Tests: +(?:\d+ \w+, )*\d+ total$`, read: ofFiles},
 		{re: `^No tests? (?:files )?found, exiting with code 0$`, read: none},
@@ -54,7 +55,14 @@ func sumKinds() []sum {
 				c.total(s.tests(m))
 			}
 		}},
-		{re: `^TOTAL: (?:(?P<f>\d+) FAILED, )?(?P<p>\d+) SUCCESS$`},
+		{re: `^TOTAL: (?:(?P<f>\d+) FAILED, )?(?P<p>\d+) SUCCESS$`, read: func(c *Counter, s *sum, m [][]byte) {
+			c.whole(c.karma.all(s.tests(m)))
+		}},
+		{re: `^(?:([A-Za-z][^|]*): )?Executed (\d+) of \d+(?: \((\d+) FAILED\))?(?: \(skipped (\d+)\))?( DISCONNECTED| ERROR| SUCCESS)? \((\d.*) / \d.*\)$`, read: executed},
+		{re: `^SUMMARY:$`, read: announces(ofKarmaMocha)},
+		{re: `^[✔√] (?P<p>\d+) tests? completed$`, under: ofKarmaMocha, read: part},
+		{re: `^[ℹi] (?P<s>\d+) tests? skipped$`, under: ofKarmaMocha, read: part},
+		{re: `^[✖×] (?P<f>\d+) tests? failed$`, under: ofKarmaMocha, read: part},
 		// node, and tape
 		{re: `^(?:#|ℹ) tests +\d+$`, read: func(c *Counter, _ *sum, _ [][]byte) {
 			c.found |= nodeSummary
@@ -68,9 +76,13 @@ func sumKinds() []sum {
 		{re: `^(?:#|ℹ) (?:skipped|skip|todo) +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.node.Skipped += group(m) }},
 		// playwright; uvu, which does not say how many failed; jasmine
 		{re: `^Running (\d+) tests? using \d+ workers?`, read: announces(ofPlaywright)},
-		{re: `^  (?:(?P<p>\d+) (?:passed(?: \(.*\))?|flaky))$`, under: ofPlaywright, read: side},
+		{re: `^  (?P<p>\d+) passed(?: \(.*\))?$`, under: ofPlaywright, read: side},
+		{re: `^  (\d+) flaky$`, under: ofPlaywright, read: flaky},
 		{re: `^  (?:(?P<f>\d+) (?:failed|interrupted))$`, under: ofPlaywright, read: side},
 		{re: `^  (?:(?P<s>\d+) (?:skipped|did not run))$`, under: ofPlaywright, read: side},
+		{re: `^  (\d+) (failed|interrupted|flaky)$`, read: above},
+		{re: `^    (?:\[.*\] › )?\S.*:\d+:\d+ › `, read: headed},
+		{re: `^::notice title=🎭 Playwright Run Summary::(.*)$`, read: notice},
 		{re: `^  Total:     (\d+)$`, read: announces(ofUVU)},
 		{re: `^  Passed:    (?P<p>\d+)$`, under: ofUVU, read: func(c *Counter, s *sum, m [][]byte) {
 			c.all -= group(m)
@@ -79,12 +91,20 @@ func sumKinds() []sum {
 		{re: `^  Skipped:   (\d+)$`, under: ofUVU, read: func(c *Counter, _ *sum, m [][]byte) {
 			c.total(Tests{Failed: max(c.all, 0), Skipped: group(m)}) // those are beside the total
 		}},
+		// what Heft prints of jest
+		{re: `^Tests finished:$`, read: announces(ofHeft)},
+		{re: `^  Successes: (?P<p>\d+)$`, under: ofHeft, read: part},
+		{re: `^  (?:Failures|Failed test suites): (?P<f>\d+)$`, under: ofHeft, read: part},
+		// testcafe; CodeceptJS
+		{re: `^ (?P<p>\d+) passed \((?:\d+h )?(?:\d+m )?\d+s\)$`},
+		{re: `^ (?P<f>\d+)/(?P<n>\d+) failed \((?:\d+h )?(?:\d+m )?\d+s\)$`},
+		{re: `^  (?:OK|FAIL)  \| .*\d+ passed.* // `, read: words},
 		{re: `^(?P<n>\d+) specs?, (?P<f>\d+) failures?(?:, (?P<s>\d+) pending specs?)?$`},
 		// dart
 		{re: `^\d+:\d\d \+(?P<p>\d+)(?: ~(?P<s>\d+))?(?: -(?P<f>\d+))?: (?:All tests passed!|Some tests failed\.|All tests skipped\.|No tests ran\.)$`},
 
-		// Ruby: RSpec, and its like for shells and Crystal; minitest and test-unit; cucumber, in many languages
-		{re: `^(?P<n>\d+) examples, (?P<f1>\d+) failures, (?P<f2>\d+) errors, (?P<s>\d+) pending$`},
+		// Ruby: RSpec, and its like for shells, Crystal and Scala; minitest and test-unit; cucumber, in many languages
+		{re: `^(?P<n>\d+) examples?(?:, \d+ expectations?)?, (?P<f1>\d+) failures?, (?P<f2>\d+) errors?(?:, (?P<s1>\d+) pending)?(?:, (?P<s2>\d+) skipped)?$`},
 		{re: `^(?P<n>\d+) examples?, (?P<f>\d+) failures?(?:, \d+ warnings?)?(?:, (?P<s1>\d+) skips?)?(?:, (?P<s2>\d+) pending)?(?:, (?P<e>\d+) errors? occurred outside of examples)?`},
 		{re: `^(\d+) (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors(?:, \d+ \w+)*$`, read: of},
 		{re: `^\d+ [Ss]cenarios? \((?:\d+ (?:failed|passed|skipped|pending|undefined|ambiguous|flaky)(?:, )?)+\)$`, read: words},
@@ -112,10 +132,13 @@ func sumKinds() []sum {
 		{re: `^> Task :(?:\S*:)?([^\s:]+)(?: ([A-Z-]+))?$`, read: gradle},
 		{re: `^:(?:\S*:)?([^\s:]+) (SKIPPED)$`, read: gradle}, // a dry run
 		{re: `^(?P<n>\d+) tests? completed(?:, (?P<f>\d+) failed)?(?:, (?P<s>\d+) skipped)?$`},
-		// Scala and Clojure: sbt repeats what ScalaTest says
+		// Scala and Clojure: sbt repeats what its runners say, if they are several or say nothing; ScalaTest; utest; ZIO; JUnit and MUnit
 		{re: `^\[info\] No tests (?:were executed\.|to run for \S.*)$`, read: none},
-		{re: `^\[\w+\] (?:Passed|Failed|Error): Total (?P<n>\d+), Failed (?P<f1>\d+), Errors (?P<f2>\d+), Passed \d+(?:, \w+ (?P<s1>\d+))?(?:, \w+ (?P<s2>\d+))?(?:, \w+ (?P<s3>\d+))?$`},
+		{re: `^\[\w+\] (Passed|Failed|Error): Total (?P<n>\d+), Failed (?P<f1>\d+), Errors (?P<f2>\d+), Passed \d+(?:, \w+ (?P<s1>\d+))?(?:, \w+ (?P<s2>\d+))?(?:, \w+ (?P<s3>\d+))?(?:, \w+ (?P<s4>\d+))?$`, read: sbt},
 		{re: `^Tests: succeeded (?P<p>\d+), failed (?P<f>\d+), canceled (?P<s1>\d+), ignored (?P<s2>\d+), pending (?P<s3>\d+)$`},
+		{re: `^Tests: (?P<n>\d+), Passed: \d+, Failed: (?P<f>\d+)$`},
+		{re: `^(?P<p>\d+) tests passed\. (?P<f>\d+) tests failed\.(?: (?P<s>\d+) tests ignored\.)?$`},
+		{re: `^Test run (?:\S+ )?finished: (?P<f>\d+) failed, (?P<s>\d+) ignored, (?P<n>\d+) total, [\d.]+s$`},
 		{re: `^Ran (\d+) tests containing \d+ assertions\.$`, read: announces(ofClojure)},
 		{re: `^(?P<f1>\d+) failures, (?P<f2>\d+) errors\.$`, under: ofClojure, read: remain},
 		{re: `^(?P<n>\d+) tests, \d+ assertions(?:, (?P<f1>\d+) errors)?(?:, (?P<s>\d+) pending)?, (?P<f2>\d+) failures\.$`},
@@ -134,10 +157,12 @@ func sumKinds() []sum {
 		{re: `^  succeeded: (?P<p>\d+)$`, under: ofPlatform, read: side},
 		{re: `^  failed: (?P<f>\d+)$`, under: ofPlatform, read: side},
 		{re: `^  skipped: (?P<s>\d+)$`, under: ofPlatform, read: side},
-		{re: `^Test Run (?:Successful|Failed|Aborted)\.$`, read: announces(ofVSTest)},
+		{re: `^Total tests: (?:\d+|Unknown)\. Passed: (?P<p>\d+)\. Failed: (?P<f>\d+)\. Skipped: (?P<s>\d+)\.$`},
+		{re: `^(?:Test Run (?:Successful|Failed|Aborted)\.|Total tests: (?:\d+|Unknown))$`, read: announces(ofVSTest)},
 		{re: `^     Passed: (?P<p>\d+)$`, under: ofVSTest, read: side},
 		{re: `^     Failed: (?P<f>\d+)$`, under: ofVSTest, read: side},
 		{re: `^    Skipped: (?P<s>\d+)$`, under: ofVSTest, read: side},
+		{re: `^ *Tests run: (?P<n>\d+),(?: Passed: \d+,)? Errors: (?P<f1>\d+), Failures: (?P<f2>\d+), Inconclusive: (?P<s>\d+)(?:, Time: .*)?$`},
 		{re: `^ +Test Count: (?P<n>\d+), Pass(?:ed)?: \d+, Fail(?:ed)?: (?P<f>\d+), Warn(?:ings)?: \d+, Inconclusive: (?P<s1>\d+), Skip(?:ped)?: (?P<s2>\d+)$`},
 		{re: `^ +\S+ +Total: (?P<n>\d+), Errors: (?P<e>\d+), Failed: (?P<f>\d+), Skipped: (?P<s1>\d+)(?:, Not Run: (?P<s2>\d+))?, Time: `},
 		{re: `^Tests Passed: (?P<p>\d+), Failed: (?P<f>\d+), Skipped: (?P<s1>\d+)(?:, Inconclusive: (?P<s2>\d+))?,? NotRun: (?P<s3>\d+)$`},
@@ -150,7 +175,7 @@ func sumKinds() []sum {
 		{re: `^\S+ Test \S.* skipped(?:\.|: ".*)$`, read: func(c *Counter, _ *sum, _ [][]byte) { c.single.Skipped++ }},
 		{re: `^\S+ Test \S.* failed after [\d.]+ seconds`, read: func(c *Counter, _ *sum, _ [][]byte) { c.single.Failed++ }},
 
-		// C and C++: GoogleTest and cmocka; doctest; Catch2; Boost.Test; CppUTest; Unity; Check; Qt, which counts what goes before and after
+		// C and C++: GoogleTest and cmocka; doctest; Catch2; Boost.Test; CppUTest; Unity; Criterion; Check; Qt, which counts what goes before and after
 		{re: `^\[  PASSED  \] (?P<p>\d+) test(?:s|\(s\))?\.$`, read: part},
 		{re: `^\[  FAILED  \] (?P<f>\d+) test(?:s|\(s\))?, listed below:$`, read: part},
 		{re: `^\[  SKIPPED \] (?P<s>\d+) test(?:s|\(s\))?, listed below:$`, read: part},
@@ -163,6 +188,7 @@ func sumKinds() []sum {
 		{re: `^OK \(\d+ tests, (?P<p>\d+) ran, \d+ checks, (?P<s1>\d+) ignored, (?P<s2>\d+) filtered out, `},
 		{re: `^Errors \((?P<f>\d+) failures?, \d+ tests, (?P<n>\d+) ran, `},
 		{re: `^(?P<n>\d+) Tests (?P<f>\d+) Failures (?P<s>\d+) Ignored$`},
+		{re: `^\[====\] Synthesis: Tested: (?P<n>\d+) \| Passing: \d+ \| Failing: (?P<f>\d+) \| Crash(?:ing|ed): \d+$`},
 		{re: `^\d+%: Checks: (?P<n>\d+), Failures: (?P<f1>\d+), Errors: (?P<f2>\d+)$`},
 		{re: `^Totals: (?P<p>\d+) passed, (?P<f>\d+) failed, (?P<s>\d+) skipped(?:, \d+ blacklisted)?(?:, \d+ms)?$`, read: func(c *Counter, s *sum, m [][]byte) {
 			t := s.tests(m)
@@ -206,33 +232,50 @@ func sumKinds() []sum {
 		{re: `^\S.* \(Wstat: .*Tests: \d+ Failed: (\d+)\)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.single.Failed += amount(m[1]) }},
 		{re: `^Result: (PASS|FAIL)$`, under: ofProve, read: proved},
 
-		// Haskell, OCaml, Zig, Lua, R
+		// Haskell, OCaml, Zig, Lua, R, Julia
 		{re: `^ *All (?P<p>\d+) tests passed(?:\.| \([\d.]+s\))$`},
 		{re: `^(?P<f>\d+) out of (?P<n>\d+) tests failed \([\d.]+s\)$`},
+		{re: `^Ran: (\d+) tests in: [\d.]+ seconds\.$`, read: unit},
+		{re: `^(?:FAILED: Cases: \d+ Tried: \d+ Errors: (?P<f1>\d+) Failures: (?P<f2>\d+)|OK: Cases: \d+)(?: Skip: *(?P<s1>\d+))?(?: Todo: *(?P<s2>\d+))?(?: Timeouts: *(?P<f3>\d+))?\.?$`, read: func(c *Counter, s *sum, m [][]byte) {
+			c.unitRest(s.tests(m))
+		}},
 		{re: `^Cases: \d+  Tried: (?P<n>\d+)  Errors: (?P<f1>\d+)  Failures: (?P<f2>\d+)$`},
 		{re: `^(?:Test Successful|(?P<f>\d+) failures?!) in [\d.]+s\. (?P<n>\d+) tests? run\.$`},
 		{re: `^(?P<p>\d+) passed; (?P<s>\d+) skipped; (?P<f>\d+) failed\.$`},
 		{re: `^(?P<p>\d+) success(?:es)? / (?P<f1>\d+) failures? / (?P<f2>\d+) errors? / (?P<s>\d+) pending : `},
+		{re: `^Test Summary: +\| Pass +Total(?: +Time)?$`, read: announces(ofJulia)},
+		{re: `^Test Summary: +\| .*(?:Fail|Error) .*Total`, read: func(c *Counter, _ *sum, _ [][]byte) {
+			c.under, c.denied.said = 0, true // there is no column of what did not happen
+		}},
+		{re: `^\S.* \| +(?P<p>\d+) +\d+(?: +[\dm.]+s)?$`, under: ofJulia, read: func(c *Counter, s *sum, m [][]byte) {
+			c.whole(s.tests(m))
+			c.under = 0 // those below are parts of it
+		}},
+		{re: `^(?:ERROR: (?:LoadError: )?)?Some tests did not pass: (?P<p>\d+) passed, (?P<f1>\d+) failed, (?P<f2>\d+) errored(?:, (?P<s>\d+) broken)?\.$`},
 		{re: `^\[ FAIL (?P<f>\d+) \| WARN \d+ \| SKIP (?P<s>\d+) \| PASS (?P<p>\d+) \]$`, read: later(ofLast)},
 
-		// Bazel, whose tests are programs
+		// Bazel and Buck, whose tests are programs, too
+		{re: `^Tests finished: Pass (?P<p>\d+)\. Fail (?P<f1>\d+)\.(?: Timeout (?P<f2>\d+)\.)? Fatal (?P<f3>\d+)\. Skip (?P<s1>\d+)\.(?: Omit (?P<s2>\d+)\.)?(?: Infra Failure (?P<f4>\d+)\.)? Build failure (?P<f5>\d+)$`},
 		{re: `^Executed \d+ out of (\d+) tests?: .*`, read: bazel},
 		{re: `^(?:ERROR: )?No test targets were found, yet testing was requested$`, read: none},
 
-		// what is tested in languages of its own: terraform, conftest, forge; cram
+		// what is tested in languages of its own: terraform, conftest, Hurl, forge; cram
 		{re: `^(?:Success|Failure)! (?P<p>\d+) passed, (?P<f>\d+) failed(?:, (?P<s>\d+) skipped)?\.$`},
 		{re: `^\d+ tests?, (?P<p>\d+) passed, \d+ warnings?, (?P<f1>\d+) failures?, (?P<f2>\d+) exceptions?(?:, (?P<s>\d+) skipped)?$`},
+		{re: `^Executed files: +\d+$`, read: announces(ofHurl)},
+		{re: `^Succeeded files: +(?P<p>\d+)(?: \([\d.]+%\))?$`, under: ofHurl, read: side},
+		{re: `^Failed files: +(?P<f>\d+)(?: \([\d.]+%\))?$`, under: ofHurl, read: side},
 		{re: `^No tests found in project!`, read: none},
 		{re: `^Ran \d+ test suites? in .*: (?P<p>\d+) tests passed, (?P<f>\d+) failed, (?P<s>\d+) skipped \(\d+ total tests\)$`},
 		{re: `^# Ran (?P<n>\d+) tests, (?P<s>\d+) skipped, (?P<f>\d+) failed\.$`},
 
 		// what projects print of runners of their own
-		{re: `^[Pp]ass(?:ed)?:? (?P<p>\d+), [Ff]ail(?:ed)?:? (?P<f>\d+)$`},
-		{re: `^Tests passed: +(?P<p>\d+)$`, read: side},
-		{re: `^Tests failed: +(?P<f>\d+)$`, read: side},
-		{re: `^PASSED: +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(group(m), false) }},
-		{re: `^FAILED: +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(amount(m[1]), true) }},
-		{re: `^SKIPPED: +(?P<s>\d+)$`, read: bareRest},
-		{re: `^ERRORS?: +(?P<f>\d+)$`, read: bareRest},
+		{re: `^[Pp]ass(?:ed)?:? (?P<p>\d+), [Ff]ail(?:ed)?:? (?P<f>\d+)$`, plain: true},
+		{re: `^Tests passed: +(?P<p>\d+)$`, plain: true, read: side},
+		{re: `^Tests failed: +(?P<f>\d+)$`, plain: true, read: side},
+		{re: `^PASSED: +(\d+)$`, plain: true, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(group(m), false) }},
+		{re: `^FAILED: +(\d+)$`, plain: true, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(amount(m[1]), true) }},
+		{re: `^SKIPPED: +(?P<s>\d+)$`, plain: true, read: bareRest},
+		{re: `^ERRORS?: +(?P<f>\d+)$`, plain: true, read: bareRest},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
 // A sum is a kind of line that says how many tests there were.
@@ -18,8 +19,10 @@ import (
 type sum struct {
 	re    string // begins with ^
 	under head   // the last announcement must be this one; 0 if it needs none
+	plain bool   // its words are those of many logs: it counts only at the beginning of a line
 	read  func(c *Counter, s *sum, m [][]byte)
 
+	look    sync.Once // of texts
 	texts   [][]byte  // of which each of its lines has one: they are looked for first
 	once    sync.Once // of what follows
 	pattern *regexp.Regexp
@@ -46,6 +49,10 @@ const (
 	ofBoost
 	ofClojure
 	ofCTest
+	ofHeft
+	ofHurl
+	ofJulia
+	ofKarmaMocha
 	ofLit
 	ofPlatform // of Microsoft, or JUnit
 	ofPlaywright
@@ -61,15 +68,14 @@ var sums = sync.OnceValue(func() (by [256][]*sum) {
 	kinds := sumKinds()
 	for i := range kinds {
 		s := &kinds[i]
-		tree, err := syntax.Parse(s.re, syntax.Perl)
-		if err != nil {
-			panic(err)
-		}
-		for _, text := range contains(tree) {
-			s.texts = append(s.texts, []byte(text))
+		if firsts := first(s.re); firsts != "" {
+			for _, b := range []byte(firsts) {
+				by[b] = append(by[b], s)
+			}
+			continue
 		}
 		var can [256]bool
-		begins(tree, &can)
+		begins(s.tree(), &can)
 		for b, can := range can {
 			if can {
 				by[b] = append(by[b], s)
@@ -78,6 +84,42 @@ var sums = sync.OnceValue(func() (by [256][]*sum) {
 	}
 	return by
 })
+
+// tree is the pattern, read.
+func (s *sum) tree() *syntax.Regexp {
+	tree, err := syntax.Parse(s.re, syntax.Perl)
+	if err != nil {
+		panic(err)
+	}
+	return tree
+}
+
+// first returns the bytes with which a match of re can begin, where re begins with one or with digits; "" for another pattern. Most are such,
+// and need not be read before a line begins like that: to read all takes half a millisecond.
+func first(re string) string {
+	re = re[1:]
+	if group, ok := strings.CutPrefix(re, "("); ok {
+		if _, inner, named := strings.Cut(group, ">"); named && strings.HasPrefix(group, "?P<") {
+			group = inner
+		}
+		if strings.HasPrefix(group, `\d+)`) {
+			re = group
+		}
+	}
+	const meta = `\.+*?()|[]{}^$`
+	switch {
+	case strings.HasPrefix(re, `\d`) && strings.IndexByte("*?{", re[2]) < 0:
+		return "0123456789"
+	case re[0] == '\\' && strings.IndexByte(meta, re[1]) >= 0:
+		re = re[1:]
+	case re[0] >= utf8.RuneSelf || strings.IndexByte(meta, re[0]) >= 0:
+		return ""
+	}
+	if strings.IndexByte("*+?{|", re[1]) >= 0 {
+		return ""
+	}
+	return re[:1]
+}
 
 // begins adds to can the bytes with which a match of re can begin. empty reports whether re matches the empty text, so that a match can
 // also begin with what follows it.
@@ -158,16 +200,21 @@ func shortest(texts []string) int {
 
 // has reports whether a line has one of the texts of s.
 func (s *sum) has(l []byte) bool {
+	s.look.Do(func() {
+		for _, text := range contains(s.tree()) {
+			s.texts = append(s.texts, []byte(text))
+		}
+	})
 	return len(s.texts) == 0 || slices.ContainsFunc(s.texts, func(text []byte) bool { return bytes.Contains(l, text) })
 }
 
-// summary looks for a sum in a line.
-func (c *Counter) summary(l []byte) {
-	if len(l) > 400 {
-		return
+// summary looks for a sum in a line, and reports whether it is one.
+func (c *Counter) summary(l []byte) bool {
+	if len(l) > 400 && l[0] != ':' { // an annotation names all tests that failed
+		return false
 	}
 	for _, s := range sums()[l[0]] {
-		if s.under != 0 && s.under != c.under || !s.has(l) {
+		if s.under != 0 && s.under != c.under || s.plain && c.guess || !s.has(l) {
 			continue
 		}
 		if m := s.match(l); m != nil {
@@ -176,12 +223,13 @@ func (c *Counter) summary(l []byte) {
 			} else {
 				s.read(c, s, m)
 			}
-			return
+			return true
 		}
 		if c.seen >= scanned {
 			c.spent += pattern
 		}
 	}
+	return false
 }
 
 // tests reads the groups of a line.
@@ -300,8 +348,7 @@ func later(kind int) func(*Counter, *sum, [][]byte) {
 		if kind == ofLast {
 			*a = deferred{}
 		}
-		a.has, a.green = true, a.green || t.Failed == 0 && t.Passed > 0
-		a.add(t)
+		a.sum(t)
 	}
 }
 
@@ -365,6 +412,11 @@ func unitEnd(c *Counter, _ *sum, m [][]byte) {
 			t.Skipped += amount(n)
 		}
 	}
+	c.unitRest(t)
+}
+
+// unitRest counts tests that unit counted, and that have not passed.
+func (c *Counter) unitRest(t Tests) {
 	c.unit = max(c.unit-t.Total(), 0)
 	c.total(t)
 }
@@ -405,6 +457,19 @@ func phpUnit(c *Counter, _ *sum, m [][]byte) {
 	}
 	t.Passed = max(group(m)-t.Total(), 0)
 	c.whole(t)
+}
+
+// sbt reads its own sum, which is that of a failure also where no test failed: a suite did not load, or its process died.
+func sbt(c *Counter, s *sum, m [][]byte) {
+	t := s.tests(m)
+	if string(m[1]) == "Passed" || t.Failed > 0 {
+		c.whole(t)
+		return
+	}
+	c.found |= anySummary
+	c.sum.add(t)
+	c.denied.close()
+	c.denied.said = true
 }
 
 // bareRest counts a line of other outcomes if it stands among those of bare.

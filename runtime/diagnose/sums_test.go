@@ -50,6 +50,25 @@ func runners() []runner {
 			"karma", []string{"Chrome Headless 120.0.0.0 (Linux 0.0.0): Executed 0 of 0 SUCCESS (0.002 secs / 0 secs)\nTOTAL: 0 SUCCESS\n"},
 			"TOTAL: 3 SUCCESS\n", "TOTAL: 1 FAILED, 2 SUCCESS\n", []string{"TOTAL: 3\n"},
 		}, {
+			"karma, a browser", []string{"Chrome Headless 120.0.0.0 (Linux 0.0.0): Executed 0 of 0 ERROR (0.002 secs / 0 secs)\n", "Chrome 54.0.2840 (Mac OS X 10.11.6): Executed 0 of 2 (skipped 2) SUCCESS (0.001 secs / 0 secs)\n"},
+			"Chrome 54.0.2840 (Mac OS X 10.11.6): Executed 1 of 3 SUCCESS (0 secs / 0.01 secs)\n\x1b[1A\x1b[2KChrome 54.0.2840 (Mac OS X 10.11.6): Executed 3 of 3 SUCCESS (0 secs / 0.02 secs)\n\x1b[1A\x1b[2KChrome 54.0.2840 (Mac OS X 10.11.6): Executed 3 of 3 SUCCESS (1 min 2.045 secs / 0.014 secs)\n",
+			"Chrome 54.0.2840 (Mac OS X 10.11.6): Executed 1 of 2 SUCCESS (0 secs / 0.01 secs)\nChrome 54.0.2840 (Mac OS X 10.11.6) sub test always fails FAILED\n\tExpected 0 to be 1.\nChrome 54.0.2840 (Mac OS X 10.11.6): Executed 2 of 2 (1 FAILED) (0.045 secs / 0.014 secs)\n",
+			[]string{"Executed 3 of 3 steps (0.1 secs / 0.2 secs)\n", "Executed 3 of 3 (1 FAILED)\n"},
+		}, {
+			"karma, browsers", nil, "Firefox 58.0.0 (Ubuntu 0.0.0): Executed 1 of 1 SUCCESS (0.01 secs / 0 secs)\nSafari 9.0.3 (Mac OS X 10.11.3): Executed 2 of 2 SUCCESS (0.02 secs / 0 secs)\nTOTAL: 3 SUCCESS\nSafari 9.0.3 (Mac OS X 10.11.3): Executed 2 of 2 DISCONNECTED (10.093 secs / 0 secs)\n",
+			"Firefox 58.0.0 (Ubuntu 0.0.0): Executed 3 of 3 SUCCESS (0.01 secs / 0 secs)\nSafari 9.0.3 (Mac OS X 10.11.3): Executed 3 of 3 (1 FAILED) (0.02 secs / 0 secs)\nFirefox 58.0.0 (Ubuntu 0.0.0): Executed 3 of 3 SUCCESS (0.01 secs / 0 secs)\n", nil,
+		}, {
+			"karma, a browser that went away", nil, "", "Executed 2 of 3 SUCCESS (0 secs / 0.01 secs)\nExecuted 2 of 3 DISCONNECTED (10.1 secs / 0.02 secs)\n", nil,
+		}, {
+			"karma-mocha-reporter", []string{"Finished in 0.002 secs / 0 secs\n\nSUMMARY:\n✔ 0 tests completed\nℹ 2 tests skipped\n"}, "SUMMARY:\n✔ 3 tests completed\nℹ 1 test skipped\n", "Finished in 0.02 secs / 0.01 secs @ 10:00:00\n\nSUMMARY:\n✔ 2 tests completed\n✖ 1 test failed\n\nFAILED TESTS:\n",
+			[]string{"✔ 2 tests completed\n✖ 1 test failed\n"},
+		}, {
+			"buck2", []string{"Tests finished: Pass 0. Fail 0. Fatal 0. Skip 2. Build failure 0\n"}, "Tests finished: Pass 3. Fail 0. Timeout 0. Fatal 0. Skip 0. Omit 0. Infra Failure 0. Build failure 0\n", "Test execution completed but the tests failed\nTests finished: Pass 11. Fail 1. Fatal 0. Skip 0. Build failure 0\n1 TESTS FAILED\n", []string{"Tests finished: Pass\n"},
+		}, {
+			"Heft", nil, "Tests finished:\n  Successes: 3\n  Failures: 0\n  Total: 3\n", "FAIL lib/a.test.js (duration: 0.1s, 2 passed, 1 failed)\n\nTests finished:\n  Successes: 2\n  Failures: 1\n  Total: 3\n", []string{"  Successes: 2\n  Failures: 1\n"},
+		}, {
+			"Heft, a file that does not load", nil, "", "Tests finished:\n  Successes: 2\n  Failures: 0\n  Failed test suites: 1\n  Total: 2\n", nil,
+		}, {
 			"bazel", []string{"ERROR: No test targets were found, yet testing was requested\n", "Executed 0 out of 2 tests: 2 were skipped.\n"},
 			"Executed 1 out of 3 tests: 3 tests pass.\n", "Executed 3 out of 4 tests: 2 tests pass, 1 fails locally and 1 was skipped.\n", []string{"Executed 3 out of 4 plans: 1 fails\n"},
 		}, {
@@ -66,7 +85,13 @@ func runners() []runner {
 		}, {
 			"vstest", []string{"Test Run Successful.\nTotal tests: 2\n    Skipped: 2\n Total time: 0.5 Seconds\n"},
 			"Test Run Successful.\nTotal tests: 3\n     Passed: 3\n Total time: 0.5 Seconds\n", "Test Run Failed.\nTotal tests: 3\n     Passed: 2\n     Failed: 1\n",
-			[]string{"     Passed: 3\n", "Total tests: 3\n     Passed: 2\n"},
+			[]string{"     Passed: 3\n", "Total tests: 3\n", "Failed: 1\n     Failed: 1\n"},
+		}, {
+			"vstest, its end alone", nil, "Total tests: 4\n     Passed: 3\n    Skipped: 1\n Total time: 0.5 Seconds\n", "Total tests: 3\n     Passed: 2\n     Failed: 1\n", []string{"Total tests: many\n     Passed: 2\n"},
+		}, {
+			"vstest, before 16.3", []string{"Total tests: 2. Passed: 0. Failed: 0. Skipped: 2.\nTest Run Successful.\nTest execution time: 1.2 Seconds\n"},
+			"Total tests: 4. Passed: 3. Failed: 0. Skipped: 1.\nTest Run Successful.\nTest execution time: 17.1337 Minutes\n", "Total tests: 3. Passed: 2. Failed: 1. Skipped: 0.\nTest Run Failed.\n",
+			[]string{"Total tests: 3. Passed: 2.\n"},
 		}, {
 			"mix", []string{"There are no tests to run\n", "All tests have been excluded.\n\n3 tests, 0 failures, 3 excluded\n"},
 			"3 tests, 0 failures\n", "2 doctests, 1 property, 5 tests, 1 failure\n", []string{"There are no tests to run here, look elsewhere\n"},
@@ -102,6 +127,19 @@ func runners() []runner {
 		}, {
 			"ScalaTest", []string{"Tests: succeeded 0, failed 0, canceled 0, ignored 2, pending 0\n"}, "Tests: succeeded 3, failed 0, canceled 0, ignored 0, pending 0\n", "Tests: succeeded 2, failed 1, canceled 0, ignored 0, pending 0\n", nil,
 		}, {
+			"sbt, whose runner died", nil, "", "[error] Error: Total 1, Failed 0, Errors 1, Passed 0\n[error] Error during tests:\n[error] \tSearchSpec\n", nil,
+		}, {
+			"utest", []string{"Tests: 0, Passed: 0, Failed: 0\n"}, "Tests: 3, Passed: 3, Failed: 0\n", "Tests: 48, Passed: 47, Failed: 1\n", []string{"Tests: 48, Passed: all\n"},
+		}, {
+			"ZIO", []string{"0 tests passed. 0 tests failed. 2 tests ignored.\n"}, "3 tests passed. 0 tests failed. 0 tests ignored.\nExecuted in 3 s 298 ms\n", "15 tests passed. 1 tests failed. 0 tests ignored.\n", []string{"3 tests passed. All is well.\n"},
+		}, {
+			"terra", nil, "3 tests passed. 0 tests failed.\n", "470 tests passed. 1 tests failed.\n", nil,
+		}, {
+			"specs2", []string{"2 examples, 0 failure, 0 error, 2 skipped\n"}, "Total for specification MassFragmentsTest\nFinished in 5 ms\n3 examples, 0 failure, 0 error\n", "3 examples, 9 expectations, 0 failure, 1 error\n", []string{"3 examples, 9 expectations and more\n"},
+		}, {
+			"JUnit by sbt's interface", []string{"Test run finished: 0 failed, 2 ignored, 0 total, 0.05s\n"}, "Test run started\nTest run finished: 0 failed, 0 ignored, 1 total, 0.05s\nTest run com.example.T finished: 0 failed, 0 ignored, 2 total, 0.049s\n",
+			"Test run finished: 1 failed, 0 ignored, 3 total, 0.011s\n", []string{"Test run finished\n"},
+		}, {
 			"doctest", []string{"[doctest] test cases: 0 | 0 passed | 0 failed | 0 skipped\n[doctest] assertions: 0 | 0 passed | 0 failed |\n[doctest] Status: SUCCESS!\n", "[doctest] test cases: 0 | 0 passed | 0 failed | 4 skipped\n"},
 			"[doctest] test cases:  3 |  3 passed | 0 failed | 0 skipped\n[doctest] assertions: 9 | 9 passed | 0 failed |\n", "[doctest] test cases: 3 | 2 passed | 1 failed | 0 skipped\n[doctest] Status: FAILURE!\n",
 			[]string{"[doctest] assertions: 0 | 0 passed | 0 failed |\n"},
@@ -114,6 +152,8 @@ func runners() []runner {
 			"CppUTest", []string{"OK (3 tests, 0 ran, 0 checks, 0 ignored, 3 filtered out, 0 ms)\n"}, "OK (3 tests, 3 ran, 5 checks, 0 ignored, 0 filtered out, 1 ms)\n", "Errors (1 failures, 3 tests, 3 ran, 5 checks, 0 ignored, 0 filtered out, 1 ms)\n", nil,
 		}, {
 			"Unity", []string{"2 Tests 0 Failures 2 Ignored\nOK\n"}, "3 Tests 0 Failures 0 Ignored \nOK\n", "3 Tests 1 Failures 0 Ignored \nFAIL\n", nil,
+		}, {
+			"Criterion", []string{"[====] Synthesis: Tested: 0 | Passing: 0 | Failing: 0 | Crashing: 0 \n"}, "[\x1b[0;34m====\x1b[0m] \x1b[0;1mSynthesis: Tested: \x1b[0;34m3\x1b[0;1m | Passing: \x1b[0;32m3\x1b[0;1m | Failing: \x1b[0;31m0\x1b[0;1m | Crashing: \x1b[0;31m0\x1b[0;1m \x1b[0m\n", "[====] Synthesis: Tested: 3 | Passing: 2 | Failing: 1 | Crashing: 1 \n", []string{"[====] Running 3 tests\n"},
 		}, {
 			"Check", []string{"100%: Checks: 0, Failures: 0, Errors: 0\n"}, "100%: Checks: 3, Failures: 0, Errors: 0\n", "66%: Checks: 3, Failures: 1, Errors: 0\n", nil,
 		}, {
@@ -135,8 +175,16 @@ func runners() []runner {
 			[]string{"SUCCESS! -- 0 Passed | 0 Failed | 0 Pending | 5 Skipped\nok  \texample.com/m\t0.01s\n"},
 		}, {
 			"playwright", []string{"\nRunning 1 test using 1 worker\n\n  -  1 a.spec.ts:3:5 › x\n\n  1 skipped\n", "Running 2 tests using 1 worker\n  2 did not run\n"},
-			"\nRunning 4 tests using 2 workers\n\n  1 flaky\n    a.spec.ts:3:5 › x\n  1 skipped\n  2 passed (2.0s)\n", "\nRunning 2 tests using 1 worker\n\n  1 failed\n    a.spec.ts:3:5 › x\n  1 skipped\n  1 passed (2.0s)\n",
+			"\nRunning 4 tests using 2 workers\n\n  1 flaky\n    a.spec.ts:3:5 › x\n  1 skipped\n  2 passed (2.0s)\n", "\nRunning 4 tests using 1 worker\n\n  1 failed\n    a.spec.ts:3:5 › x\n  1 flaky\n    a.spec.ts:9:5 › y\n  1 skipped\n  1 passed (2.0s)\n",
 			[]string{"  1 failed\n", "  1 skipped\n  3 passed (2.0s)\n", "Running 3 tests using 2 machines\n"},
+		}, {
+			"playwright, its end alone", nil, "  1 flaky\n    [chromium] › a.spec.ts:3:5 › x › y ───────────────\n  2 passed (2.0s)\n", "  1 failed\n    [chromium] › tests/a.spec.ts:3:5 › x › y ───────────\n  1 flaky\n    [chromium] › a.spec.ts:9:5 › z\n  1 skipped\n  2 passed (3.1s)\n",
+			[]string{"  1 failed\n    at x (a.ts:3:5)\n  2 passed (3.1s)\n", "  1 failed\n\n    a.spec.ts:3:5 › x\n"},
+		}, {
+			"playwright, without a project", nil, "", "  1 interrupted\n    a.spec.ts:3:1 › x\n", nil,
+		}, {
+			"playwright, in a workflow", []string{"::notice title=🎭 Playwright Run Summary::  2 skipped\n"}, "::notice title=🎭 Playwright Run Summary::  1 flaky%0A    [chromium] › a.spec.ts:3:5 › 7 failed%0A  1 skipped%0A  2 passed (2.0s)\n",
+			"::notice title=🎭 Playwright Run Summary::  1 failed%0A    [chromium] › a.spec.ts:3:5 › " + strings.Repeat("long ", 100) + "%0A  1 did not run%0A  2 passed (2.0s)\n", []string{"::notice title=Summary::  1 failed\n", "::notice title=🎭 Playwright Run Summary::\n"},
 		}, {
 			"behave", []string{"0 features passed, 0 failed, 0 skipped\n0 scenarios passed, 0 failed, 0 skipped\n0 steps passed, 0 failed, 0 skipped, 0 undefined\nTook 0m0.000s\n", "0 scenarios passed, 0 failed, 0 skipped, 2 untested\n"},
 			"1 feature passed, 0 failed, 0 skipped\n3 scenarios passed, 0 failed, 0 skipped\n9 steps passed, 0 failed, 0 skipped, 0 undefined\n",
@@ -176,6 +224,10 @@ func runners() []runner {
 		}, {
 			"uvu", []string{"  Total:     0\n  Passed:    0\n  Skipped:   2\n  Duration:  0.50ms\n"}, "  Total:     3\n  Passed:    3\n  Skipped:   2\n", "  Total:     3\n  Passed:    2\n  Skipped:   1\n", []string{"  Passed:    3\n"},
 		}, {
+			"TestCafe", nil, " Running tests in:\n - Chrome 120\n\n Page\n ✓ a\n\n\n 3 passed (1m 02s)\n", " 1/3 failed (2s)\n", []string{" 3 passed (of 4)\n", " 1/3 failed\n"},
+		}, {
+			"CodeceptJS", []string{"  OK  | 0 passed   // 10ms\n"}, "  OK  | 3 passed, 1 skipped   // 10ms\n", "  FAIL  | 2 passed, 1 failed   // 3s\n", []string{"  OK  | all passed\n"},
+		}, {
 			"jasmine", []string{"2 specs, 0 failures, 2 pending specs\n"}, "4 specs, 0 failures, 1 pending spec\n", "3 specs, 1 failure\n", []string{"3 specs, 0 failures so far\n"},
 		}, {
 			"tape", []string{"TAP version 13\n\n1..0\n# tests 0\n# pass  0\n\n# ok\n"}, "TAP version 13\n# a\nok 1 a\nok 2 b\nok 3 c\n\n1..3\n# tests 3\n# pass  3\n\n# ok\n", "TAP version 13\nok 1 a\nnot ok 2 b\n\n1..2\n# tests 2\n# pass  1\n# fail  1\n", nil,
@@ -183,6 +235,8 @@ func runners() []runner {
 			"Pest", []string{"  Tests:    2 skipped (0 assertions)\n"}, "  Tests:    1 skipped, 3 passed (4 assertions)\n", "  Tests:    1 failed, 2 passed (3 assertions)\n", []string{"  Tests:    2 of them (4 assertions)\n"},
 		}, {
 			"NUnit", []string{"  Test Count: 2, Pass: 0, Fail: 0, Warn: 0, Inconclusive: 0, Skip: 2\n"}, "  Test Count: 3, Pass: 3, Fail: 0, Warn: 0, Inconclusive: 0, Skip: 0\n", "  Test Count: 3, Passed: 2, Failed: 1, Warnings: 0, Inconclusive: 0, Skipped: 0\n", nil,
+		}, {
+			"NUnit, before 3.0", []string{"Tests run: 0, Errors: 0, Failures: 0, Inconclusive: 0, Time: 0.0050003 seconds\n  Not run: 0, Invalid: 0, Ignored: 0, Skipped: 0\n"}, "Tests run: 3, Errors: 0, Failures: 0, Inconclusive: 0, Time: 5.237 seconds\n", "   Tests run: 59, Passed: 57, Errors: 1, Failures: 0, Inconclusive: 1\n     Not run: 8, Invalid: 1, Ignored: 4, Explicit: 1, Skipped: 2\n", nil,
 		}, {
 			"xUnit", []string{"   a  Total: 2, Errors: 0, Failed: 0, Skipped: 2, Not Run: 0, Time: 0.1s\n"}, "   a  Total: 3, Errors: 0, Failed: 0, Skipped: 0, Time: 0.100s\n", "   a  Total: 3, Errors: 0, Failed: 1, Skipped: 0, Time: 0.100s\n", nil,
 		}, {
@@ -196,11 +250,18 @@ func runners() []runner {
 		}, {
 			"tasty", []string{"All 0 tests passed (0.00s)\n"}, "All 3 tests passed (0.00s)\n", "1 out of 3 tests failed (0.00s)\n", nil,
 		}, {
+			"OUnit", []string{"Ran: 2 tests in: 0.01 seconds.\nOK: Cases: 2 Skip: 2\n"}, "..\nRan: 3 tests in: 0.01 seconds.\nOK\n", "Ran: 3 tests in: 0.14 seconds.\nFAILED: Cases: 3 Tried: 3 Errors: 0 Failures: 1 Skip:  0 Todo: 0 Timeouts: 0.\n", []string{"FAILED: Cases: many\n"},
+		}, {
+			"Julia", nil, "Test Summary: | Pass  Total  Time\nFoo Tests     |    3      3  0.0s\n  Animals     |    2      2  0.0s\n",
+			"Test Summary: | Pass  Fail  Total  Time\nFoo Tests     |    3     1      4  0.0s\n  Animals     |    2            2  0.0s\nERROR: LoadError: Some tests did not pass: 3 passed, 1 failed, 0 errored, 0 broken.\n", []string{"Foo Tests     |    3      3  0.0s\n"},
+		}, {
 			"HUnit", []string{"Cases: 0  Tried: 0  Errors: 0  Failures: 0\n"}, "Cases: 3  Tried: 3  Errors: 0  Failures: 0\n", "Cases: 3  Tried: 3  Errors: 0  Failures: 1\n", nil,
 		}, {
 			"alcotest", []string{"Test Successful in 0.001s. 0 tests run.\n"}, "Test Successful in 0.001s. 3 tests run.\n", "1 failure! in 0.002s. 3 tests run.\n", []string{"3 tests run.\n"},
 		}, {
 			"terraform", []string{"Success! 0 passed, 0 failed.\n", "Success! 0 passed, 0 failed, 2 skipped.\n"}, "Success! 3 passed, 0 failed.\n", "Failure! 2 passed, 1 failed.\n", nil,
+		}, {
+			"Hurl", nil, "Executed files:    3\nExecuted requests: 129 (1675.3/s)\nSucceeded files:   3 (100.0%)\nFailed files:      0 (0.0%)\nDuration:          77 ms\n", "Executed files:  6\nSucceeded files: 5 (83.3%)\nFailed files:    1 (16.7%)\n", []string{"Succeeded files:  714\nFailed files:     3\n"},
 		}, {
 			"conftest", []string{"0 tests, 0 passed, 0 warnings, 0 failures, 0 exceptions\n"}, "3 tests, 3 passed, 0 warnings, 0 failures, 0 exceptions\n", "3 tests, 2 passed, 0 warnings, 1 failure, 0 exceptions\n", nil,
 		}, {
@@ -251,6 +312,29 @@ func TestEachSum(t *testing.T) {
 		if re := kinds[i].re; !reached[re] {
 			t.Errorf("no test has a line like %s", re)
 		}
+	}
+}
+
+// TestFirst holds that what first says of a pattern is all that a line of it can begin with.
+func TestFirst(t *testing.T) {
+	kinds := sumKinds()
+	n := 0
+	for i := range kinds {
+		firsts := first(kinds[i].re)
+		if firsts == "" {
+			continue
+		}
+		n++
+		var can, want [256]bool
+		for _, b := range []byte(firsts) {
+			want[b] = true
+		}
+		if begins(kinds[i].tree(), &can); can != want {
+			t.Errorf("a line of %s can begin otherwise", kinds[i].re)
+		}
+	}
+	if n < len(kinds)*2/3 {
+		t.Errorf("only %d of %d patterns say it", n, len(kinds))
 	}
 }
 

@@ -20,10 +20,40 @@ type literal struct {
 	rest int
 	// slashes has, for each byte of text, how many backslashes begin there; nil if text has none.
 	slashes []int
+	// own has the characters that text holds with what looks like an escape of them: "%25", "&amp;", "\134".
+	own reading
+}
+
+// A reading says of which characters that a secret holds as if they were escaped ("%25") a text has the escape: where it has not, they stand
+// there as they are, and others are escaped, in another way. A text is written in one way, so each of the readings that there are is tried
+// with the whole secret: one for most secrets, 16 for one that holds all of it.
+type reading uint8
+
+const (
+	slashes reading = 1 << iota
+	percents
+	ampersands
+	quotes
+)
+
+// readings has the bit of each character that can stand for itself before what looks like an escape of it.
+var readings = [256]reading{'\\': slashes, '%': percents, '&': ampersands, '\'': quotes}
+
+// escaped reports whether v begins with what looks like an escape of its first byte.
+func escaped(v []byte) bool {
+	if v[0] == '\\' {
+		return number5c(v, nil) > 0
+	}
+	return unit(v, v[0]) > 1
 }
 
 func newLiteral(text, of []byte, rest int) literal {
 	l := literal{text: text, of: of, rest: rest}
+	for i, c := range text {
+		if of := readings[c]; of != 0 && l.own&of == 0 && escaped(text[i:]) {
+			l.own |= of
+		}
+	}
 	if bytes.IndexByte(text, '\\') >= 0 {
 		l.slashes = make([]int, len(text))
 		n := 0
@@ -82,7 +112,13 @@ func writings(v []byte) []literal {
 func (l *literal) match(s []byte, limit int, credit *int) int {
 	n := len(l.text)
 	if !bytes.HasPrefix(s, l.text) {
-		if n = l.escaped(s[:min(len(s), limit)], credit); n == 0 {
+		n = 0
+		for r := reading(0); r <= l.own && n == 0; r++ {
+			if r&^l.own == 0 {
+				n = l.escaped(s[:min(len(s), limit)], r, credit)
+			}
+		}
+		if n == 0 {
 			return 0
 		}
 	}
@@ -100,7 +136,7 @@ var (
 
 // escaped returns the length of a text at the begin of s that stands for l with any of its
 // characters escaped, and with what nobody is shown in its midst; 0 if there is none, or if credit is used up. Each character is read once.
-func (l *literal) escaped(s []byte, credit *int) int {
+func (l *literal) escaped(s []byte, r reading, credit *int) int {
 	v := l.text
 	at, slashesTo := 0, 0 // s[at:slashesTo] are backslashes
 	for i := 0; i < len(v); {
@@ -109,7 +145,11 @@ func (l *literal) escaped(s []byte, credit *int) int {
 		}
 		size, n := 1, 0
 		if v[i] == '\\' {
-			if n = number5c(s[at:], v[i:]); n > 0 {
+			own := v[i:]
+			if r&slashes != 0 {
+				own = nil
+			}
+			if n = number5c(s[at:], own); n > 0 {
 				at, i = at+n, i+1
 				continue
 			}
@@ -119,6 +159,9 @@ func (l *literal) escaped(s []byte, credit *int) int {
 				*credit -= k / 16 // counting is cheap
 			}
 			size, n = backslashes(slashesTo-at, l.slashes[i])
+		}
+		if r&readings[v[i]]&^slashes != 0 && escaped(v[i:]) {
+			n = itself(s[at:], v[i])
 		}
 		if n == 0 && v[i] >= utf8.RuneSelf {
 			if r, k := utf8.DecodeRune(v[i:]); r != utf8.RuneError {
@@ -191,11 +234,12 @@ func betweenEvents(s []byte) int {
 const maxLevel = 3
 
 // backslashes matches size backslashes of a secret with run of them in the text. Each level of
-// quoting doubles them, and puts one more before a character after them that is quoted itself.
-// n is 0 if they do not match.
+// quoting doubles them, and puts one more before a character after them that is quoted itself: a quote at each level, what stands there
+// by its number ("\u003c") at one of them. n is 0 if they do not match.
 func backslashes(run, size int) (matched, n int) {
 	for level := range maxLevel + 1 {
-		if n := size << level; run == n || run == n+1<<level-1 {
+		n := size << level
+		if more := run - n; more == 0 || more == 1<<level-1 || more > 0 && more < 1<<level && more&(more-1) == 0 {
 			return size, n
 		}
 	}
@@ -206,7 +250,7 @@ func backslashes(run, size int) (matched, n int) {
 //
 //	URL             %41 %3d, + for a space
 //	JSON, Go, C     \n \" \\ \/ \u003c \x41 \101 \U00000041, also escaped again: \\n
-//	HTML            &amp; &#39; &#x27;
+//	HTML            &amp; &#39; &#x27;, also of JSON, and in it: \&quot; \u0026quot;
 //	shells          '\'' '"'"' \$
 func unit(s []byte, c byte) int {
 	switch s[0] {
@@ -219,8 +263,8 @@ func unit(s []byte, c byte) int {
 			return 1
 		}
 	case '&':
-		if n := entity(s, c); n > 0 {
-			return n
+		if n := reference(s[1:], c); n > 0 {
+			return 1 + n
 		}
 	case '\'':
 		if c == '\'' {
@@ -241,6 +285,18 @@ func unit(s []byte, c byte) int {
 	return 0
 }
 
+// itself returns the length of c at the begin of s, as it is or as Go's JSON has it; 0 if another thing stands there.
+func itself(s []byte, c byte) int {
+	if s[0] == c {
+		return 1
+	}
+	k := span(s, &slash, maxSlashes)
+	if n := number(s[k:], "u", 4, 16, rune(c)); k > 0 && n > 0 {
+		return k + n
+	}
+	return 0
+}
+
 // backslash reads an escape that begins with one or more backslashes.
 func backslash(s []byte, c byte) int {
 	k := span(s, &slash, maxSlashes)
@@ -248,6 +304,11 @@ func backslash(s []byte, c byte) int {
 		return 0
 	}
 	rest := s[k:]
+	if n := max(number(rest, "u", 4, 16, '&'), min(span(rest, &ampersand, 1), 1)); n > 0 {
+		if m := reference(rest[n:], c); m > 0 && k+n+m <= maxUnit { // HTML in the JSON of Go, or JSON in HTML
+			return k + n + m
+		}
+	}
 	if n := max(number(rest, "u", 4, 16, rune(c)), number(rest, "x", 2, 16, rune(c)), number(rest, "U", 8, 16, rune(c)), number(rest, "", 3, 8, rune(c))); n > 0 {
 		return k + n
 	}
@@ -275,7 +336,10 @@ func number5c(s, secret []byte) int {
 	return 0
 }
 
-var slash = charset{'\\': true}
+var (
+	slash     = charset{'\\': true}
+	ampersand = charset{'&': true}
+)
 
 // runeUnit returns the length of what stands for the rune r, which is not ASCII; 0 if nothing does.
 func runeUnit(s []byte, r rune) int {
@@ -315,17 +379,17 @@ func runeUnit(s []byte, r rune) int {
 	return 0
 }
 
-// entity returns the length of a character reference of HTML to c.
-func entity(s []byte, c byte) int {
+// reference returns the length of a character reference of HTML to c, after its ampersand.
+func reference(s []byte, c byte) int {
 	for _, e := range [...]struct {
 		c    byte
 		name string
-	}{{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}} {
+	}{{'&', "amp;"}, {'<', "lt;"}, {'>', "gt;"}, {'"', "quot;"}, {'\'', "apos;"}} {
 		if c == e.c && hasPrefix(s, e.name) {
 			return len(e.name)
 		}
 	}
-	return max(number(s, "&#", 0, 10, rune(c)), number(s, "&#x", 0, 16, rune(c)), number(s, "&#X", 0, 16, rune(c)))
+	return max(number(s, "#", 0, 10, rune(c)), number(s, "#x", 0, 16, rune(c)), number(s, "#X", 0, 16, rune(c)))
 }
 
 // number returns the length of prefix and the number want, of exactly digits digits or, where

@@ -245,3 +245,42 @@ func TestBackslashesBeforeDigits(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnEscapes: a secret that holds what looks like an escape is found in each of its writings, also in just that escape.
+func TestOwnEscapes(t *testing.T) {
+	replace := func(from, to string) func(string) string {
+		return func(s string) string { return strings.ReplaceAll(s, from, to) }
+	}
+	jsonGo, jsonRaw := jsonText(true), jsonText(false)
+	forms := []encoder{
+		{"itself", func(s string) string { return s }},
+		{"octal", replace(`\`, `\134`)}, {"hexadecimal", replace(`\`, `\x5c`)}, {"Unicode", replace(`\`, `\u005c`)},
+		{"octal, in JSON", func(s string) string { return jsonRaw(replace(`\`, `\134`)(s)) }},
+		{"JSON with Unicode", func(s string) string { return strings.ReplaceAll(jsonRaw(s), `\\`, `\u005c`) }},
+		{"Go", func(s string) string { q := strconv.Quote(s); return q[1 : len(q)-1] }},
+		{"JSON", jsonRaw}, {"JSON of Go", jsonGo}, {"JSON in JSON", func(s string) string { return jsonGo(jsonGo(s)) }},
+		{"ASCII in JSON", func(s string) string { q := strconv.QuoteToASCII(s); return jsonRaw(q[1 : len(q)-1]) }},
+		{"JSON of Go in JSON", func(s string) string { return jsonRaw(jsonGo(s)) }}, {"JSON in JSON of Go", func(s string) string { return jsonGo(jsonRaw(s)) }},
+		{"JSON in JSON in JSON", func(s string) string { return jsonRaw(jsonRaw(jsonGo(s))) }}, {"HTML", html.EscapeString}, {"URL", url.QueryEscape}, {"path", url.PathEscape},
+		{"HTML in JSON", func(s string) string { return jsonRaw(html.EscapeString(s)) }},
+		{"HTML in JSON of Go", func(s string) string { return jsonGo(html.EscapeString(s)) }},
+		{"JSON in HTML", func(s string) string { return html.EscapeString(jsonRaw(s)) }},
+		{"JSON of Go in HTML", func(s string) string { return html.EscapeString(jsonGo(s)) }},
+		{"JSON in JSON in HTML", func(s string) string { return html.EscapeString(jsonRaw(jsonRaw(s))) }},
+		{"JSON in HTML by number", func(s string) string { return strings.ReplaceAll(jsonRaw(s), `"`, "&#x22;") }},
+	}
+	for _, secret := range []string{
+		`k0cZ\134%9Z~q`, `k0cZ\\134%9Z~q`, `correct\x5chorse`, `correct\u005chorse`, `correct\u005Chorse`, `\134correct\134134horse`, `a"b\u005c\x5c\134horse`, `back\slash\\134\n"q`,
+		`k%25Zq"correct`, `k%25Zq\134"correct`, `corr&amp;ect"horse`, `corr&#38;ect\"horse`, `corr&amp;e%25ct"\x5chorse`, `"correct"&'horse'"`, `'correct'\''horse"`,
+		`correct\<horse\\>"q`, `correct\é"horse\\éq`, `kn&u005c5c\u005c134u005cu005cq7`, `kx5c\x5c\134\134u005c<é"q7`,
+	} {
+		r := New(Options{Environ: []string{"X_TOKEN=" + secret}, Key: []byte("k")})
+		mark := r.Text(secret)
+		for _, f := range forms {
+			text := f.do(secret)
+			if got, want := r.Text("begin "+text+" end"), "begin "+mark+" end"; got != want {
+				t.Errorf("%q, %s: %q is %q", secret, f.name, text, got)
+			}
+		}
+	}
+}

@@ -153,6 +153,7 @@ func (r *Redactor) beginLiteral(v []byte) {
 		r.begin(string([]byte{'\\', v[0]}))
 	}
 	r.begin("&#")
+	r.begin("\\&")
 	for _, name := range [...]string{"&a", "&l", "&g", "&q"} {
 		if strings.IndexByte("&<>\"'", v[0]) >= 0 {
 			r.begin(name)
