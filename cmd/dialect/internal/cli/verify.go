@@ -70,7 +70,10 @@ func newVerify(u *ui) *cobra.Command {
   dialect verify --why`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeIDs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.bundle != "" && cmd.Flags().Changed("store") {
+				return exit.Usagef("--bundle and --store exclude each other: a bundle is asked instead of a store")
+			}
 			return f.verify(u, arg(args))
 		},
 	}
@@ -89,6 +92,10 @@ func (f *verifyFlags) verify(u *ui, id string) error {
 	defer inquiry.Contain(u.Warnf)()
 	if err := f.read(); err != nil {
 		return err
+	}
+	if f.bundle != "" && f.State != "" {
+		return exit.Usagef("--bundle and --state exclude each other: how far a store was audited says nothing of a bundle").
+			Hint("keep a checkpoint, and ask with it: dialect receipts checkpoint, and --since FILE")
 	}
 	f.Own, f.Elsewhere = true, f.bundle != ""
 	f.tell(u)
