@@ -202,13 +202,13 @@ func (t *Tests) Add(o Tests) {
 // Ran is the number of tests that came to a result.
 func (t Tests) Ran() int { return t.Passed + t.Failed }
 
-// A Counting asks for the tests of a command under a binding.
+// A Counting names a command under a binding, whose tests are asked for.
 type Counting struct {
 	Binding string
 	Command Hash
 }
 
-// Tested counts the tests behind a gate, and those of the last gate before it.
+// Tested counts the tests of a gate, and those of the last gate before it.
 type Tested struct {
 	Tests
 	Before *Tests // of the same bindings at Gate, which is about other files; nil if there is none
@@ -217,8 +217,8 @@ type Tested struct {
 
 // String renders t: "253 tests, 17 fewer than at g-6310ea6a781d".
 func (t *Tested) String() string {
-	if t.Before != nil && t.Tests == (Tests{}) { // nothing was said of tests, which is not that there were none
-		return fmt.Sprintf("no test counted, %d at %s", t.Before.Ran(), GateID(t.Gate))
+	if t.Before != nil && t.Tests == (Tests{}) { // nothing was said of tests, or that there were none
+		return fmt.Sprintf("no test counted, %d ran at %s", t.Before.Ran(), GateID(t.Gate))
 	}
 	number := func(n int, word string) string {
 		if n == 1 {

@@ -588,13 +588,14 @@ func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t rec
 	return *e, true, s.err
 }
 
-// Bounds of the search for receipts that counted tests: it looks at so many records, and of each binding reads so many.
+// How far [Session.Counted] looks back, in records, and how many receipts it reads of each binding.
 const (
 	countedLooked = 100_000
 	countedRead   = 200
 )
 
-// Counted returns, for each of some commands, the newest receipt, not of run, of a success that counted tests.
+// Counted returns, for each of some commands, the newest receipt, not of run, of a success that counted tests. One that lies further
+// back than it looks, or behind more receipts of its binding than it reads, is not found.
 func (s *Session) Counted(asked []receipts.Counting, run string) (map[receipts.Counting]receipts.Entry, error) {
 	type wanted struct {
 		left  map[receipts.Hash]receipts.Counting
@@ -609,7 +610,7 @@ func (s *Session) Counted(asked []receipts.Counting, run string) (map[receipts.C
 		}
 		w.left[c.Command] = c
 	}
-	found, entries := make(map[receipts.Counting]receipts.Entry), make(map[receipts.Hash]*receipts.Entry)
+	newest, entries := make(map[receipts.Counting]receipts.Hash), make(map[receipts.Hash]*receipts.Entry)
 	not := shortText(run)
 	for seq, n := s.index.len()-1, 0; seq >= 0 && n < countedLooked && len(bindings) > 0 && len(s.problems) == 0; seq, n = seq-1, n+1 {
 		m := s.index.at(seq)
@@ -627,7 +628,7 @@ func (s *Session) Counted(asked []receipts.Counting, run string) (map[receipts.C
 		if r := receipt(e); r != nil && r.Run != run && r.Tests != nil {
 			if c, ok := w.left[r.Command]; ok && c.Binding == r.Binding {
 				delete(w.left, r.Command)
-				entries[e.SHA], found[c] = e, *e
+				entries[e.SHA], newest[c] = e, e.SHA
 			}
 		}
 		if w.reads++; len(w.left) == 0 || w.reads == countedRead {
@@ -635,8 +636,9 @@ func (s *Session) Counted(asked []receipts.Counting, run string) (map[receipts.C
 		}
 	}
 	s.follow(entries)
-	for c, e := range found {
-		found[c] = *entries[e.SHA]
+	found := make(map[receipts.Counting]receipts.Entry, len(newest))
+	for c, sha := range newest {
+		found[c] = *entries[sha]
 	}
 	return found, s.err
 }

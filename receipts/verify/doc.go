@@ -133,8 +133,8 @@
 //     command whose digest has the first 64 bits of another's (see index).
 //  25. The query is right: the caller computed the tree, the place and the inputs of the
 //     present files itself, and the matrix from a baseline that it trusts; and the folder
-//     that it stands in is in the repository that it means. The files were still meanwhile:
-//     a walk over them is not of one moment.
+//     that it stands in is in the repository that it means. Nothing changed the files meanwhile:
+//     they are read one after another.
 //  26. What changed while a command ran that writes was changed by it.
 //  27. Anyone who holds a key signs what it ran. Without a key anybody who can write the
 //     store, the agent included, could have made all of it: level 0 says that what was

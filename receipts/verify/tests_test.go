@@ -46,7 +46,7 @@ func TestTested(t *testing.T) {
 			h := m.gate([]receipts.Hash{m.receipt(tests(5), onB)}, gateB)
 			m.gate([]receipts.Hash{m.receipt()})
 			return h
-		}, "no test counted, 5 at "},
+		}, "no test counted, 5 ran at "},
 		{"none, then as now", func(m *maker) receipts.Hash {
 			m.gate([]receipts.Hash{m.receipt(onB)}, gateB)
 			m.gate([]receipts.Hash{m.receipt()})
