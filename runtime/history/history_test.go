@@ -226,11 +226,11 @@ func TestLeftOver(t *testing.T) {
 	} {
 		d := Documents{archive.Archive(filepath.Join(dir, strconv.Itoa(i)))}
 		keep(t, d, "r-1", path, nil, c.lines...)
-		if got, why := d.LeftOver(p); !slices.Equal(got, c.want) || !strings.HasPrefix(why, c.why) || (why == "") != (c.why == "") {
+		if got, _, why := d.LeftOver(p); !slices.Equal(got, c.want) || !strings.HasPrefix(why, c.why) || (why == "") != (c.why == "") {
 			t.Errorf("%d: %v, %q; want %v, %q", i, got, why, c.want, c.why)
 		}
 	}
-	if got, why := (Documents{archive.Archive(filepath.Join(dir, "none"))}).LeftOver(p); got != nil || !strings.HasPrefix(why, "no earlier run") {
+	if got, _, why := (Documents{archive.Archive(filepath.Join(dir, "none"))}).LeftOver(p); got != nil || !strings.HasPrefix(why, "no earlier run") {
 		t.Errorf("%v, %q", got, why)
 	}
 }
@@ -287,6 +287,12 @@ func TestAgain(t *testing.T) {
 		case err != nil || got.Script != c.script || strings.Join(got.Lines, "|") != c.lines || got.Note != c.note:
 			t.Errorf("%s: %+v, %v", c.doc.Run, got, err)
 		}
+	}
+	// The flags that say what the lines are.
+	flagged := keep(t, d, "r-6", path, text, one, two)
+	flagged.Script.Flags = []string{"--set", "a=1", "--clean", "--routing", "x.toml", "--set", "b=--set", "--routing"}
+	if got, err := d.Again(store, flagged, nil); err != nil || !slices.Equal(got.Set, []string{"a=1", "b=--set"}) || got.Routing != "x.toml" {
+		t.Errorf("%+v, %v", got, err)
 	}
 	// A store that is not a project's says nothing of where its scripts are.
 	if got, err := d.Again(filepath.Join(dir, "other.db"), keep(t, d, "r-4", outside, text, one), nil); err != nil || got.Script == "" {
