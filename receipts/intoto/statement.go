@@ -161,6 +161,9 @@ func receipt(r *receipts.Receipt, sha receipts.Hash) *Statement {
 	if !r.Reused.IsZero() {
 		l.Byproducts["reused"] = r.Reused.String()
 	}
+	if !r.HandedBack.IsZero() {
+		l.Byproducts["handed-back"] = r.HandedBack.String()
+	}
 	l.Environment = map[string]any{}
 	if !r.Environment.IsZero() {
 		l.Environment["sha256"] = r.Environment.String()

@@ -191,6 +191,9 @@ func (r Record) WriteText(out io.Writer) error {
 		if !b.Reused.IsZero() {
 			row("reused", "%s: nothing was executed", b.Reused)
 		}
+		if !b.HandedBack.IsZero() {
+			row("handed back", "%s", receipts.GateID(b.HandedBack))
+		}
 		if h := b.Handle; h != nil {
 			row("handle", "%s", strings.Join(strings.Fields(fmt.Sprint(h.Route, " ", h.Type, " ", h.Operation, " ", h.ExternalID, " ", h.VerifiableURL)), " "))
 		}

@@ -237,6 +237,12 @@ func (f Facts) required() Condition {
 
 func (f Facts) commands() Condition {
 	c := Condition{"commands", Holds, nil}
+	inner := make(map[string]int) // by the step that started their runs
+	for _, m := range f.Result.Inner {
+		if m.By != nil {
+			inner[m.By.Run+"/"+m.By.Step]++
+		}
+	}
 	for _, m := range f.Result.Members {
 		r := receipt(m)
 		if r == nil {
@@ -252,6 +258,12 @@ func (f Facts) commands() Condition {
 		}
 		if !r.Reused.IsZero() {
 			text += ", reused from " + r.Reused.Short()
+		}
+		if !r.HandedBack.IsZero() {
+			text += ", by the gate " + receipts.GateID(r.HandedBack)
+		}
+		if n := inner[r.Run+"/"+r.Step]; n > 0 {
+			text += fmt.Sprintf(", with %s of runs that it started", diag.Number(n, "receipt"))
 		}
 		if f.Result.Verdict == verify.Scoped {
 			text += ", on " + strings.Join(f.Scopes[r.Binding], ", ")
