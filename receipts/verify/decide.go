@@ -3,7 +3,6 @@ package verify
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -75,7 +74,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		members = append(members, x.SHA)
 	}
 	if d.Passed() {
-		d.Nested = s.nested(g)
+		d.Nested = s.nested(g, d.Records)
 		if len(d.Nested) > receipts.MaxMembers/4 {
 			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Missing,
 				Message: fmt.Sprintf("%d runs were started by steps of this run and left gates, and a gate takes in %d", len(d.Nested), receipts.MaxMembers/4)})
@@ -317,34 +316,6 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, coun
 	}
 }
 
-// nested returns the gates of runs that steps of a run started and that decide for it, without those that others of them took in.
-func (s *Session) nested(g receipts.GateRequest) []receipts.Hash {
-	key := shortText(g.Run)
-	if key == 0 {
-		return nil
-	}
-	var order []receipts.Hash
-	taken := make(map[receipts.Hash]bool)
-	for seq := range s.index.marks {
-		if m := &s.index.marks[seq]; m.kind != kindGate || m.parent != key {
-			continue
-		}
-		e := s.entry(int64(seq))
-		if e == nil {
-			return nil
-		}
-		b, ok := body(e).(*receipts.Gate)
-		if !ok || runOf(b.Parent) != g.Run || slices.Contains(g.Apart, strings.TrimPrefix(b.Parent, g.Run+"/")) {
-			continue
-		}
-		order = append(order, e.SHA)
-		for _, h := range receipts.TookIn(b) {
-			taken[h] = true
-		}
-	}
-	return slices.DeleteFunc(order, func(h receipts.Hash) bool { return taken[h] })
-}
-
 // Consume judges what is to be consumed: each record that ids name as [Session.Verify]
 // judges a gate; other records skip the conditions that are for final gates.
 // It returns the records, and the hashes of all that they took in. It changes nothing.
@@ -565,7 +536,8 @@ func (s *Session) took(e *receipts.Entry, nested []receipts.Hash) (list []receip
 }
 
 // Passed returns the newest receipt about a command on a tree, if it says that the
-// command succeeded: what `run --reuse` may repeat.
+// command succeeded: what `run --reuse` may repeat. One that started runs is not repeated as a whole, since what is known of these
+// would be lost; they may repeat their own.
 func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t receipts.Tree) (receipts.Entry, bool, error) {
 	if len(s.problems) > 0 || s.err != nil {
 		return receipts.Entry{}, false, s.err
@@ -582,7 +554,7 @@ func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t rec
 	}
 	s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 	r := receipt(e)
-	if r == nil || r.Workspace == nil || !r.Workspace.Before.Matches(t) || r.Command != command || r.Dir != dir || r.Place != place || receipts.Valid(*e) != nil {
+	if r == nil || r.Workspace == nil || !r.Workspace.Before.Matches(t) || r.Command != command || r.Dir != dir || r.Place != place || receipts.Valid(*e) != nil || s.startedRuns(r) {
 		return receipts.Entry{}, false, s.err
 	}
 	return *e, true, s.err

@@ -2,6 +2,8 @@ package verify
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -89,6 +91,67 @@ func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost 
 		}
 	}
 	return list
+}
+
+// nested returns the gates of runs that decide for a gate over records: that steps of its own run started, but for those apart, or
+// the commands of the records. Those that others of them took in are not among them.
+func (s *Session) nested(g receipts.GateRequest, records []receipts.Entry) []receipts.Hash {
+	steps := make(map[string]bool)
+	for i := range records {
+		if r := receipt(&records[i]); r != nil && r.Run != g.Run && r.HandedBack.IsZero() {
+			steps[r.Run+"/"+r.Step] = true
+		}
+	}
+	return s.gatesBelow(steps, func(parent string) bool {
+		run, step, _ := strings.Cut(parent, "/")
+		return run == g.Run && !slices.Contains(g.Apart, step)
+	}, g.Run)
+}
+
+// gatesBelow returns the gates of runs that steps started, as their parents name them: those in steps, and those of a run that also says
+// yes to. Gates that others of them took in are not among them.
+func (s *Session) gatesBelow(steps map[string]bool, also func(parent string) bool, run string) []receipts.Hash {
+	runs := map[uint64]bool{shortText(run): true}
+	for step := range steps {
+		runs[shortText(runOf(step))] = true
+	}
+	delete(runs, 0)
+	if len(runs) == 0 {
+		return nil
+	}
+	var order []receipts.Hash
+	taken := make(map[receipts.Hash]bool)
+	for seq := range s.index.marks {
+		if m := &s.index.marks[seq]; m.kind != kindGate || m.parent == 0 || !runs[m.parent] {
+			continue
+		}
+		e := s.entry(int64(seq))
+		if e == nil {
+			return nil
+		}
+		b, ok := body(e).(*receipts.Gate)
+		if !ok || !steps[b.Parent] && !also(b.Parent) {
+			continue
+		}
+		order = append(order, e.SHA)
+		for _, h := range receipts.TookIn(b) {
+			taken[h] = true
+		}
+	}
+	return slices.DeleteFunc(order, func(h receipts.Hash) bool { return taken[h] })
+}
+
+// startedRuns reports whether the command of r started runs that left gates, or rests on one that an agent handed back.
+func (s *Session) startedRuns(r *receipts.Receipt) bool {
+	return !r.HandedBack.IsZero() || len(s.ownGates(r)) > 0
+}
+
+// ownGates returns the gates of runs that the command of r started.
+func (s *Session) ownGates(r *receipts.Receipt) []receipts.Hash {
+	if !r.HandedBack.IsZero() {
+		return nil // of an agent only that counts
+	}
+	return s.gatesBelow(map[string]bool{r.Run + "/" + r.Step: true}, func(string) bool { return false }, "")
 }
 
 // startedBy returns the step that started a run, as "RUN/STEP"; empty if none did.

@@ -243,3 +243,38 @@ func TestAfter(t *testing.T) {
 		}
 	}
 }
+
+// TestInnerOfReceipt has a receipt be gated elsewhere, consumed or repeated, whose command started a run.
+func TestInnerOfReceipt(t *testing.T) {
+	m := newMaker(t)
+	m.receipt(started, failing)
+	g := m.inside(m.receipt(started))
+	h := m.receipt(of("all"))
+	back := m.receipt(of("vet"), func(r *receipts.Receipt) { r.Step, r.HandedBack = "2", g })
+	plain := m.receipt(of("plain"), func(r *receipts.Receipt) { r.Step = "3" })
+	s := m.open(Options{})
+
+	req := requestFor(h)
+	req.Run, req.AnyRun, req.AnySession = "r-9", true, true
+	if d := m.decide(Options{}, req); len(d.Refusals) != 1 || d.Refusals[0].Reason != receipts.FlakyPass {
+		t.Errorf("gated elsewhere: %+v", d.Refusals)
+	}
+	req.Strict = false
+	if d := m.decide(Options{}, req); !d.Passed() || d.Failures != 1 || !slices.Equal(d.Nested, []receipts.Hash{g}) {
+		t.Errorf("gated elsewhere, not strictly: %+v, %d failures, nested %v", d.Refusals, d.Failures, d.Nested)
+	}
+	for _, sha := range []receipts.Hash{h, back} {
+		if d, _, err := s.Consume(asked(nothing), sha.String()); err != nil || len(d.Refusals) != 1 || d.Refusals[0].Reason != receipts.FlakyPass {
+			t.Errorf("consumed by itself: %+v, %v", d.Refusals, err)
+		}
+	}
+	for argv, want := range map[string]bool{"all": false, "vet": false, "plain": true} {
+		_, ok, err := s.Passed(receipts.CommandHash([]string{argv}), receipts.Datum{}, receipts.Datum{}, treeA)
+		if err != nil || ok != want {
+			t.Errorf("%s may be repeated: %v, %v; want %v", argv, ok, err, want)
+		}
+	}
+	if d, _, err := s.Consume(asked(nothing), plain.String()); err != nil || !d.Passed() {
+		t.Errorf("what started nothing: %+v, %v", d.Refusals, err)
+	}
+}
