@@ -13,11 +13,11 @@ import (
 
 // LeftOver returns the numbers of the lines of p that did not pass when its script was last run, found by
 // their text: lines move. There are none if all passed, or if there is no such run; then the whole
-// script is to be run, and why says so. set is what --set gave that run, as in [Again].
-func (d Documents) LeftOver(p *project.Program) (lines []int, set []string, why string) {
+// script is to be run, and why says so. given is of that run.
+func (d Documents) LeftOver(p *project.Program) (lines []int, given Given, why string) {
 	doc := d.Last(p.Script.Path, p.Script.SHA256())
 	if doc == nil {
-		return nil, nil, fmt.Sprintf("no earlier run of %s is kept: running all of it", p.Script.Name)
+		return nil, given, fmt.Sprintf("no earlier run of %s is kept: running all of it", p.Script.Name)
 	}
 	texts := make(map[string]bool)
 	for _, l := range doc.Lines {
@@ -32,19 +32,31 @@ func (d Documents) LeftOver(p *project.Program) (lines []int, set []string, why 
 		}
 	}
 	if len(lines) == 0 {
-		return nil, nil, fmt.Sprintf("nothing of %s is left over from %s: running all of it", p.Script.Name, doc.Run)
+		return nil, given, fmt.Sprintf("nothing of %s is left over from %s: running all of it", p.Script.Name, doc.Run)
 	}
-	return lines, Flags(doc, "--set"), ""
+	return lines, GivenTo(doc), ""
 }
 
-// Flags are the values of a flag that the run of a document was given.
-func Flags(doc *report.Document, name string) (values []string) {
+// A Given is what the command line of a run said of what its lines are.
+type Given struct {
+	Run     string
+	Set     []string // of --set: NAME=VALUE
+	Routing string   // of --routing, from the folder that the run was started in; empty for the nearest matrix
+}
+
+// GivenTo returns what the run of a document was given.
+func GivenTo(doc *report.Document) Given {
+	g := Given{Run: doc.Run}
 	for i, word := range doc.Script.Flags {
-		if word == name && i+1 < len(doc.Script.Flags) {
-			values = append(values, doc.Script.Flags[i+1])
+		switch {
+		case i+1 == len(doc.Script.Flags):
+		case word == "--set":
+			g.Set = append(g.Set, doc.Script.Flags[i+1])
+		case word == "--routing":
+			g.Routing = doc.Script.Flags[i+1]
 		}
 	}
-	return values
+	return g
 }
 
 // An Again is what has to be run to run something again.
@@ -52,18 +64,13 @@ type Again struct {
 	Script string   // FILE, FILE:LINE or FILE:LINE.MEMBER; empty where the lines were no file's
 	Lines  []string // their text, where Script is empty
 	Note   string   // that the script has changed since; empty if it has not
-	// Set is what --set gave the run, NAME=VALUE, and Routing what --routing did, from the folder that it was started in.
-	Set     []string
-	Routing string
+	Given
 }
 
 // Again says how the run of a document is run again, or the line l of it if that is not nil, in the
 // project of the store at a path. The error is a [*LookupError].
 func (d Documents) Again(store string, doc *report.Document, l *report.DocResult) (again Again, err error) {
-	again.Set = Flags(doc, "--set")
-	if list := Flags(doc, "--routing"); len(list) > 0 {
-		again.Routing = list[len(list)-1]
-	}
+	again.Given = GivenTo(doc)
 	if doc.Script.Path == "" {
 		for _, line := range doc.Lines {
 			if line != nil && (l == nil || l.Line == line.Line) {

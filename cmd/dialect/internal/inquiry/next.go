@@ -170,17 +170,23 @@ func (q *Question) again(r *receipts.Receipt, sha receipts.Hash) []string {
 			report.Command(slices.Concat([]string{"dialect", "receipts", "show", sha.Short()}, q.storeFlags())),
 		}
 	case name != "":
-		return []string{q.run(append(q.setAs(r), name+":"+strconv.Itoa(r.Line.Number))...)}
+		return []string{q.run(append(q.givenTo(r), name+":"+strconv.Itoa(r.Line.Number))...)}
 	}
-	return []string{q.run(append(q.setAs(r), "-e", r.Line.Text.Text)...)}
+	return []string{q.run(append(q.givenTo(r), "-e", r.Line.Text.Text)...)}
 }
 
-// setAs are the flags that set the variables of the script as the run of r did: another value is another command.
-func (q *Question) setAs(r *receipts.Receipt) (flags []string) {
-	if d, err := (history.Documents{Archive: q.logs}).Read(r.Run); err == nil {
-		for _, text := range history.Flags(d, "--set") {
-			flags = append(flags, "--set", text)
-		}
+// givenTo are the flags that say how the script was run that r is of: another value, or matrix, is another command.
+func (q *Question) givenTo(r *receipts.Receipt) (flags []string) {
+	d, err := (history.Documents{Archive: q.logs}).Read(r.Run)
+	if err != nil {
+		return nil
+	}
+	given := history.GivenTo(d)
+	if given.Routing != "" && q.o.Routing == "" {
+		flags = append(flags, "--routing", given.Routing)
+	}
+	for _, text := range given.Set {
+		flags = append(flags, "--set", text)
 	}
 	return flags
 }
@@ -222,7 +228,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		}
 		list = append(list, q.again(culprit, refused.SHA)...)
 		if culprit.Binding != "" && culprit.Line.File.Text != "exec" && isScript(culprit.Line.File.Text) {
-			list = append(list, q.run(append(q.setAs(culprit), q.scriptFor(culprit, script))...))
+			list = append(list, q.run(append(q.givenTo(culprit), q.scriptFor(culprit, script))...))
 		}
 		return list
 	case receipts.FlakyPass:

@@ -184,29 +184,30 @@ func (o *Options) Bind(v *voice.Voice, args []string) (*project.Program, error) 
 	if err != nil {
 		return nil, exit.NoMatrix(err)
 	}
-	lines, none, err := o.selected(v, p, vars)
+	lines, flags, none, err := o.selected(v, p, vars)
 	if err != nil || none {
 		return nil, err
 	}
 	p.Resolve(vars, lines)
-	return o.bound(v, p)
+	return o.bound(v, p, flags...)
 }
 
-// selected returns the lines of a script that --failed and --changed select; nil for all, and true if there are none.
-func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]string) (lines []int, none bool, err error) {
+// selected returns the lines of a script that --failed and --changed select; nil for all, and true if there are none. Lines that are
+// left over of a run have its variables: they come into vars, and flags say so.
+func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]string) (lines []int, flags []string, none bool, err error) {
 	if o.Failed {
 		_, logs := o.Paths(p.Matrix.Root)
 		if copied, err := store.Copied(o.Notary); err != nil {
-			return nil, false, err
+			return nil, nil, false, err
 		} else if copied != "" {
 			logs = archive.Of(copied)
 		}
-		left, set, why := (history.Documents{Archive: logs}).LeftOver(p)
+		left, given, why := (history.Documents{Archive: logs}).LeftOver(p)
 		if lines = left; why != "" {
 			v.Note(why)
 		}
-		if err := o.setAs(v, set, vars); err != nil {
-			return nil, false, err
+		if flags, err = o.as(v, given, vars); err != nil {
+			return nil, nil, false, err
 		}
 	}
 	if o.Changed {
@@ -215,19 +216,20 @@ func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]s
 			defer stop()
 			some, whole, why, err := inquiry.Changed(ctx, inquiry.Options{Store: o.Store, Notary: o.Notary, Routing: o.Routing, Own: true}, p.Plan)
 			if err != nil {
-				return nil, false, err
+				return nil, nil, false, err
 			}
 			if v.Note(why); len(some) == 0 && !whole {
-				return nil, true, nil
+				return nil, nil, true, nil
 			}
 			lines = some
 		}
 	}
-	return lines, false, nil
+	return lines, flags, false, nil
 }
 
 // bound says what was found in a program that was bound, and returns it if it is to be run.
-func (o *Options) bound(v *voice.Voice, p *project.Program) (*project.Program, error) {
+// flags are what it was given besides.
+func (o *Options) bound(v *voice.Voice, p *project.Program, flags ...string) (*project.Program, error) {
 	bad := p.Findings.Count(diag.Error) > 0
 	if bad && o.JSON {
 		if err := report.StaticJSON(v.Out, p.Script.Name, p.Findings, exit.Fault); err != nil {
@@ -241,7 +243,7 @@ func (o *Options) bound(v *voice.Voice, p *project.Program) (*project.Program, e
 		v.Notef("%s in %s: nothing was run", p.Findings.Summary(), p.Script.Name)
 		return nil, exit.Status(exit.Fault)
 	}
-	p.Plan.Script.Flags = o.Again
+	p.Plan.Script.Flags = append(flags, o.Again...)
 	if err := marked(p.Plan); err != nil {
 		return nil, err
 	}
@@ -291,12 +293,17 @@ func (o *Options) Rerun(v *voice.Voice, id string) error {
 		return store.NotKept(err)
 	}
 	o.Clean = o.Clean || d.Clean && !o.InPlace
-	if again.Routing != "" && o.Routing == "" {
-		return exit.Usagef("%s was run with --routing %s: say which matrix is meant", d.Run, diag.Printable(again.Routing)).
-			Hint("%s", report.Command([]string{"dialect", "rerun", "--routing", again.Routing, cmp.Or(id, d.Run)}))
-	}
-	if err := o.setAs(v, again.Set, make(map[string]string)); err != nil {
+	vars, err := script.Variables(o.Set)
+	if err != nil {
 		return err
+	}
+	flags, err := o.as(v, again.Given, vars)
+	if err != nil {
+		return err
+	}
+	o.Again = append(flags, o.Again...)
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		o.Set = append(o.Set, name+"="+vars[name])
 	}
 	if again.Script == "" {
 		o.Lines = again.Lines
@@ -308,24 +315,27 @@ func (o *Options) Rerun(v *voice.Voice, id string) error {
 	return o.Run(v, []string{again.Script})
 }
 
-// setAs sets the variables of the script, and vars, as --set did for an earlier run, unless they are set now.
-func (o *Options) setAs(v *voice.Voice, set []string, vars map[string]string) error {
-	if len(set) == 0 || len(o.Set) > 0 {
-		return nil
+// as has a script run as it was run before: vars get what an earlier run was given, but for what is set now. It returns the flags that say
+// so. A matrix has to be named again: the folder that its name was of is not known.
+func (o *Options) as(v *voice.Voice, given history.Given, vars map[string]string) (flags []string, err error) {
+	if given.Routing != "" && o.Routing == "" {
+		return nil, exit.Usagef("%s was run with --routing %s: say which matrix is meant", given.Run, diag.Printable(given.Routing)).
+			Hint("with %s, from the folder that it is named from", report.Command([]string{"--routing", given.Routing}))
 	}
-	before, err := script.Variables(set)
+	before, err := script.Variables(given.Set)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	maps.Copy(vars, before)
-	o.Set = set
-	var flags []string
-	for _, text := range set {
-		flags = append(flags, "--set", text)
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if _, set := vars[name]; !set {
+			vars[name] = before[name]
+			flags = append(flags, "--set", name+"="+before[name])
+		}
 	}
-	o.Again = append(o.Again, flags...)
-	v.Note("as it was run before: " + report.Command(flags))
-	return nil
+	if len(flags) > 0 {
+		v.Note("as it was run before: " + report.Command(flags))
+	}
+	return flags, nil
 }
 
 // Attach takes up a run of another engine again, and reports it.
