@@ -142,7 +142,7 @@ func (w *appender) gate(g receipts.GateRequest, members []receipts.Hash, d *rece
 	}
 	body := g.Body(members, d)
 	body.Nested = d.Nested
-	return w.gateOf(body, slices.Concat(members, d.Nested))
+	return w.gateOf(body, slices.Concat(members, d.Unspent))
 }
 
 func (w *appender) gateOf(g *receipts.Gate, consumed []receipts.Hash) (receipts.Hash, error) {

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -23,7 +24,19 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 	}
 	list := s.bySHA(hashes...)
 	ran, commands := ranOn(list)
-	h := s.historyOf(commands, ran)
+	h, last := s.historyOf(commands, ran), make(passes)
+	var named []*receipts.Entry
+	for _, x := range g.Expect {
+		if e := list[x.SHA]; e != nil {
+			named = append(named, e)
+			last.add(e)
+		}
+	}
+	nested, unspent := s.nested(g, named)
+	leaves := s.inner(nested, named, func(receipts.Hash) {})
+	for _, m := range leaves {
+		last.add(m.Entry)
+	}
 	var members []receipts.Hash
 	seen := make(map[receipts.Hash]bool, len(g.Expect))
 	counted := make(map[uint64]bool)
@@ -62,7 +75,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		d.Records = append(d.Records, *e)
 		reason, text := expected(g, x, e)
 		if reason == "" {
-			reason, text = s.lastWord(g, x, e, h, counted, &d)
+			reason, text = s.lastWord(g, x, e, h, last, counted, &d)
 		}
 		if reason != "" {
 			no(reason, ": the receipt %s %s", x.SHA.Short(), text)
@@ -74,12 +87,12 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		members = append(members, x.SHA)
 	}
 	if d.Passed() {
-		d.Nested = s.nested(g, d.Records)
+		d.Nested, d.Unspent = nested, unspent
 		if len(d.Nested) > receipts.MaxMembers/4 {
 			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Missing,
 				Message: fmt.Sprintf("%d runs were started by steps of this run and left gates, and a gate takes in %d", len(d.Nested), receipts.MaxMembers/4)})
 		}
-		s.decideInner(g, &d, counted)
+		s.decideInner(g, &d, leaves, last, counted)
 	}
 	if s.refuse(&d) {
 		return d, nil, s.err
@@ -238,7 +251,7 @@ func expectedTree(g receipts.GateRequest, x receipts.Expectation, e *receipts.En
 
 // lastWord returns why the pass e does not count: the same command failed on the same
 // tree later, or, for who asks strictly, before. It adds up what else is known of it.
-func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry, h *history, counted map[uint64]bool, d *receipts.Decision) (receipts.Reason, string) {
+func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry, h *history, last passes, counted map[uint64]bool, d *receipts.Decision) (receipts.Reason, string) {
 	r := receipt(e)
 	if r == nil || r.Workspace == nil {
 		return "", ""
@@ -257,7 +270,7 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 		fr := receipt(f)
 		switch {
 		case !sameFiles(r, fr) || (Query{}).excused(r, fr) || accepted[f.SHA]:
-		case f.Seq > e.Seq:
+		case f.Seq > e.Seq && !last.undo(key, f):
 			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
 		default:
 			before = append(before, f)
@@ -284,18 +297,18 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 }
 
 // decideInner refuses a gate for what is known of the commands of runs that its lines started, as [Session.last] does.
-func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, counted map[uint64]bool) {
-	var members []*receipts.Entry
-	lines := make(map[string]receipts.Expectation)
-	for i := range d.Records {
-		members = append(members, &d.Records[i])
-	}
-	for _, x := range g.Expect {
-		lines[x.Step] = x
-	}
-	leaves := s.inner(d.Nested, members, func(receipts.Hash) {})
+func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leaves []Leaf, last passes, counted map[uint64]bool) {
 	if len(leaves) == 0 {
 		return
+	}
+	bySHA, lines := make(map[receipts.Hash]receipts.Expectation), make(map[string]receipts.Expectation)
+	for _, x := range g.Expect {
+		bySHA[x.SHA] = x
+	}
+	for i := range d.Records {
+		if r := receipt(&d.Records[i]); r != nil {
+			lines[stepOf(r)] = bySHA[d.Records[i].SHA]
+		}
 	}
 	list := make(map[receipts.Hash]*receipts.Entry, len(leaves))
 	for _, m := range leaves {
@@ -306,12 +319,12 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, coun
 	for _, m := range leaves {
 		x := receipts.Expectation{}
 		if m.By != nil {
-			x = lines[m.By.Step]
+			x = lines[stepOf(m.By)]
 		}
 		x.Flaky = x.Flaky || receipt(m.Entry).Attempt > 1
-		if reason, text := s.lastWord(g, x, m.Entry, h, counted, d); reason != "" {
+		if reason, text := s.lastWord(g, x, m.Entry, h, last, counted, d); reason != "" {
 			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: reason, SHA: m.SHA, Step: x.Step,
-				Message: fmt.Sprintf("%s: the receipt %s %s", Query{}.describeLeaf(m), m.SHA.Short(), text)})
+				Message: fmt.Sprintf("%s: the receipt %s %s", strings.TrimSuffix(Query{Place: g.Place}.describeLeaf(m), ","), m.SHA.Short(), text)})
 		}
 	}
 }

@@ -107,6 +107,16 @@ func TestDecideLastWord(t *testing.T) {
 		{"before, which is counted", func(m *maker) []receipts.Hash { m.receipt(failing); return []receipts.Hash{m.receipt()} }, plain, "", 1, 0},
 		{"before, which is accepted", func(m *maker) []receipts.Hash { m.receipt(failing); return []receipts.Hash{m.receipt()} },
 			func(g *receipts.GateRequest) { g.AcceptFlaky = "the network" }, "", 0, 1},
+		{"between two passes of one run", func(m *maker) []receipts.Hash {
+			h := m.receipt()
+			m.receipt(failing)
+			return []receipts.Hash{h, m.receipt()}
+		}, plain, "", 1, 0},
+		{"between a pass and one on other files", func(m *maker) []receipts.Hash {
+			h := m.receipt()
+			m.receipt(failing)
+			return []receipts.Hash{h, m.receipt(func(r *receipts.Receipt) { r.Workspace.Before = treeB })}
+		}, plain, receipts.Superseded, 0, 0},
 		{"after", func(m *maker) []receipts.Hash { h := m.receipt(); m.receipt(failing); return []receipts.Hash{h} }, plain, receipts.Superseded, 0, 0},
 		{"before, on the same bytes of another git tree", func(m *maker) []receipts.Hash {
 			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace.Before.Tree = treeB.Tree })
@@ -126,6 +136,12 @@ func TestDecideLastWord(t *testing.T) {
 			m.receipt(failing, onB)
 			return list
 		}, nil, "", 0, 0},
+		{"between two passes, the later by nobody's signature", func(m *maker) []receipts.Hash {
+			h := m.receipt()
+			m.receipt(failing)
+			m.sign = nil
+			return []receipts.Hash{h, m.receipt()}
+		}, func(g *receipts.GateRequest) { plain(g); g.Level = receipts.LevelHash }, receipts.Superseded, 0, 0},
 		{"after, by nobody's signature", func(m *maker) []receipts.Hash {
 			h := m.receipt()
 			m.sign = nil

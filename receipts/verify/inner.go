@@ -48,7 +48,7 @@ func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost 
 	for _, m := range members {
 		seen[m.SHA] = true
 		if r := receipt(m); r != nil {
-			steps[r.Run+"/"+r.Step] = r
+			steps[stepOf(r)] = r
 			if !r.HandedBack.IsZero() {
 				todo = append(todo, level{[]receipts.Hash{r.HandedBack}, r})
 			}
@@ -93,36 +93,57 @@ func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost 
 	return list
 }
 
-// nested returns the gates of runs that decide for a gate over records: that steps of its own run started, but for those apart, or
-// the commands of the records. Those that others of them took in are not among them.
-func (s *Session) nested(g receipts.GateRequest, records []receipts.Entry) []receipts.Hash {
-	steps := make(map[string]bool)
-	for i := range records {
-		if r := receipt(&records[i]); r != nil && r.Run != g.Run && r.HandedBack.IsZero() {
-			steps[r.Run+"/"+r.Step] = true
-		}
-	}
-	return s.gatesBelow(steps, func(parent string) bool {
-		run, step, _ := strings.Cut(parent, "/")
-		return run == g.Run && !slices.Contains(g.Apart, step)
-	}, g.Run)
+// stepOf names the step of a receipt, as in [receipts.Gate.Parent].
+func stepOf(r *receipts.Receipt) string { return r.Run + "/" + r.Step }
+
+// byAgent reports whether an agent carried out the task that r is of. Its runs decide nothing but by the gate that it handed back.
+func byAgent(r *receipts.Receipt) bool {
+	return r.Kind == "task" && len(r.Argv) > 0 && !strings.HasPrefix(r.Argv[0].Text, "task:") // which a script has
 }
 
-// gatesBelow returns the gates of runs that steps started, as their parents name them: those in steps, and those of a run that also says
-// yes to. Gates that others of them took in are not among them.
-func (s *Session) gatesBelow(steps map[string]bool, also func(parent string) bool, run string) []receipts.Hash {
-	runs := map[uint64]bool{shortText(run): true}
-	for step := range steps {
-		runs[shortText(runOf(step))] = true
+// nested returns the gates of runs that decide for a gate over records: that steps of its own run started, but for those apart, or
+// the commands of records of other runs. Those that others of them, or earlier gates of the run, took in are not among them. unspent
+// are those that nobody has consumed.
+func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (list, unspent []receipts.Hash) {
+	runs, steps, taken := map[string]bool{g.Run: true}, make(map[string]bool), make(map[receipts.Hash]bool)
+	for _, e := range records {
+		switch b := body(e).(type) {
+		case *receipts.Gate:
+			var earlier Result
+			s.flatten(b, &earlier)
+			for _, h := range earlier.nested {
+				taken[h] = true
+			}
+		case *receipts.Receipt:
+			if b.Run != g.Run && !byAgent(b) {
+				runs[b.Run], steps[stepOf(b)] = true, true
+			}
+		}
 	}
-	delete(runs, 0)
-	if len(runs) == 0 {
-		return nil
+	for _, e := range s.gatesBelow(runs, func(parent string) bool {
+		run, step, _ := strings.Cut(parent, "/")
+		return steps[parent] || run == g.Run && !slices.Contains(g.Apart, step)
+	}) {
+		if taken[e.SHA] {
+			continue
+		}
+		if list = append(list, e.SHA); e.Consumption == nil {
+			unspent = append(unspent, e.SHA)
+		}
 	}
-	var order []receipts.Hash
-	taken := make(map[receipts.Hash]bool)
+	return list, unspent
+}
+
+// gatesBelow returns the gates of the runs that steps of some runs started, for the steps that of accepts, as their parents name them.
+// Gates that others of them took in are not among them.
+func (s *Session) gatesBelow(runs map[string]bool, of func(parent string) bool) (list []*receipts.Entry) {
+	keys := make(map[uint64]bool, len(runs))
+	for run := range runs {
+		keys[shortText(run)] = run != ""
+	}
+	taken, found := make(map[receipts.Hash]bool), make(map[receipts.Hash]*receipts.Entry)
 	for seq := range s.index.marks {
-		if m := &s.index.marks[seq]; m.kind != kindGate || m.parent == 0 || !runs[m.parent] {
+		if m := &s.index.marks[seq]; m.kind != kindGate || !keys[m.parent] {
 			continue
 		}
 		e := s.entry(int64(seq))
@@ -130,15 +151,16 @@ func (s *Session) gatesBelow(steps map[string]bool, also func(parent string) boo
 			return nil
 		}
 		b, ok := body(e).(*receipts.Gate)
-		if !ok || !steps[b.Parent] && !also(b.Parent) {
+		if !ok || !of(b.Parent) {
 			continue
 		}
-		order = append(order, e.SHA)
+		list, found[e.SHA] = append(list, e), e
 		for _, h := range receipts.TookIn(b) {
 			taken[h] = true
 		}
 	}
-	return slices.DeleteFunc(order, func(h receipts.Hash) bool { return taken[h] })
+	s.follow(found)
+	return slices.DeleteFunc(list, func(e *receipts.Entry) bool { return taken[e.SHA] })
 }
 
 // startedRuns reports whether the command of r started runs that left gates, or rests on one that an agent handed back.
@@ -147,11 +169,31 @@ func (s *Session) startedRuns(r *receipts.Receipt) bool {
 }
 
 // ownGates returns the gates of runs that the command of r started.
-func (s *Session) ownGates(r *receipts.Receipt) []receipts.Hash {
-	if !r.HandedBack.IsZero() {
-		return nil // of an agent only that counts
+func (s *Session) ownGates(r *receipts.Receipt) (list []receipts.Hash) {
+	if byAgent(r) {
+		return nil // of an agent only what it handed back counts
 	}
-	return s.gatesBelow(map[string]bool{r.Run + "/" + r.Step: true}, func(string) bool { return false }, "")
+	for _, e := range s.gatesBelow(map[string]bool{r.Run: true}, func(parent string) bool { return parent == stepOf(r) }) {
+		list = append(list, e.SHA)
+	}
+	return list
+}
+
+// A passes has, by command, the passes that a gate rests on.
+type passes map[uint64][]*receipts.Entry
+
+func (p passes) add(e *receipts.Entry) {
+	if r := receipt(e); r != nil {
+		key := commandKey(r.Command, r.Dir, r.Place)
+		p[key] = append(p[key], e)
+	}
+}
+
+// undo reports whether one of the passes of a command came after its failure f: on the same files, and of no lower level.
+func (p passes) undo(command uint64, f *receipts.Entry) bool {
+	return slices.ContainsFunc(p[command], func(e *receipts.Entry) bool {
+		return e.Seq > f.Seq && e.Level >= f.Level && sameFiles(receipt(e), receipt(f))
+	})
 }
 
 // startedBy returns the step that started a run, as "RUN/STEP"; empty if none did.
@@ -176,7 +218,7 @@ func (s *Session) retried(f, r, by *receipts.Receipt) bool {
 	if r.Attempt > 1 && f.Run == r.Run && f.Step == r.Step {
 		return true
 	}
-	return by != nil && by.Attempt > 1 && s.startedBy(f.Run) == by.Run+"/"+by.Step
+	return by != nil && by.Attempt > 1 && s.startedBy(f.Run) == stepOf(by)
 }
 
 // repeats lowers the level of a result to that of what inner runs repeated, and refuses what is below the one that is asked for:
