@@ -75,32 +75,44 @@ func (s *Session) last(q Query, res *Result) {
 	if q.Tree != nil && res.isOf(*q.Tree) {
 		trees = append(trees, *q.Tree)
 	}
-	var ran []*receipts.Receipt
+	// Of the members, and of those of inner runs: the latter are about their own trees alone.
+	var ran, innerRan []*receipts.Receipt
+	commands, innerCommands := make(map[uint64]bool), make(map[uint64]bool)
 	// The last pass of each command among the members: a line may stand twice in a script.
-	passes, commands := make(map[uint64]int64), make(map[uint64]bool)
+	own, last := make(map[uint64]int64), make(passes)
 	leaves := res.Leaves()
 	for _, m := range leaves {
 		r := receipt(m.Entry)
-		ran = append(ran, r)
 		key := commandKey(r.Command, r.Dir, r.Place)
-		passes[key], commands[key] = max(passes[key], m.Seq), true
+		if last.add(m.Entry); m.Inner {
+			innerRan, innerCommands[key] = append(innerRan, r), true
+			continue
+		}
+		ran = append(ran, r)
+		own[key], commands[key] = max(own[key], m.Seq), true
 	}
-	h := s.historyOf(commands, ran, trees...)
+	members, inner := s.historyOf(commands, ran, trees...), s.historyOf(innerCommands, innerRan)
 	type line struct {
 		command uint64
 		binding string
 		inputs  receipts.Hash
 		clean   bool
 		setup   receipts.Hash
+		// Of an inner one: its trees, and the line whose command started its run.
+		before, left receipts.Tree
+		by           *receipts.Receipt
 	}
 	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
 	for _, m := range leaves {
 		if s.stopped() {
 			return
 		}
-		r, q := receipt(m.Entry), q
-		if m.Inner && (res.Body == nil || r.Matrix != res.Body.Matrix) {
-			q.Inputs = nil // of bindings of another matrix
+		r, q, h := receipt(m.Entry), q, members
+		if m.Inner {
+			h = inner
+			if res.Body == nil || r.Matrix != res.Body.Matrix || r.Place != res.Body.Place {
+				q.Inputs = nil // of bindings of another matrix, or of another folder's files
+			}
 		}
 		if q.Fresh && !r.Reused.IsZero() {
 			res.no(Missing, receipts.ReusedResult, m.SHA, "%s repeats the result of %s", q.describeLeaf(m), r.Reused.Short())
@@ -112,13 +124,16 @@ func (s *Session) last(q Query, res *Result) {
 			s.executableNote(res, m.Entry, r)
 		}
 		key := commandKey(r.Command, r.Dir, r.Place)
-		if l := (line{key, r.Binding, r.Inputs, r.Clean != nil, installed(r)}); asked[l] {
-			continue
-		} else {
-			asked[l] = true
+		l := line{command: key, binding: r.Binding, inputs: r.Inputs, clean: r.Clean != nil, setup: installed(r), by: m.By}
+		if m.Inner && r.Workspace != nil {
+			l.before, l.left = r.Workspace.Before, r.Workspace.Held()
 		}
+		if asked[l] {
+			continue
+		}
+		asked[l] = true
 		for _, e := range h.ends(key, early, q.Level, res.below) {
-			if !counted[e.SHA] && q.counts(receipt(e)) {
+			if !counted[e.SHA] && q.counts(receipt(e)) && !(m.Inner && !sameFiles(r, receipt(e))) {
 				counted[e.SHA] = true
 				res.Early++
 			}
@@ -143,7 +158,7 @@ func (s *Session) last(q Query, res *Result) {
 				}
 			case accepted[f.SHA]:
 				s.reasons(res, f)
-			case f.Seq > passes[key]:
+			case f.Seq > m.Seq && (m.Inner || f.Seq > own[key]) && !last.undo(key, f):
 				if first {
 					res.Failures++
 				}

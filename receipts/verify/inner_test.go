@@ -35,6 +35,7 @@ func TestInner(t *testing.T) {
 		return func(r *receipts.Receipt) { r.Reused = h }
 	}
 	again := func(r *receipts.Receipt) { r.Attempt = 2 }
+	onB := func(r *receipts.Receipt) { r.Workspace.Before = treeB }
 	fresh := func(q *Query) { q.Fresh = true }
 	young := func(q *Query) { q.Now, q.MaxAge = noon.Add(10*time.Second), 9*time.Second } // the first record is just that old
 	older := func(q *Query) { young(q); q.Now = q.Now.Add(time.Second) }
@@ -88,6 +89,35 @@ func TestInner(t *testing.T) {
 			g = m.gate([]receipts.Hash{m.receipt(of("vet"), started)}, func(b *receipts.Gate) { b.Run, b.Parent, b.Nested = "r-3", "r-1/1", []receipts.Hash{g} })
 			m.outer([]receipts.Hash{g})
 		}, strict, Flaky, "only after it had failed"},
+		{"failed on files that the second of two inner runs was on", func(m *maker) {
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{m.inside(m.receipt(started, onB)), m.inside(m.receipt(started))})
+		}, strict, Flaky, "only after it had failed"},
+		{"failed on files that the first of two inner runs was on", func(m *maker) {
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{m.inside(m.receipt(started)), m.inside(m.receipt(started, onB))})
+		}, strict, Flaky, "only after it had failed"},
+		{"failed after, and passed on other files then", func(m *maker) {
+			g := m.inside(m.receipt(started))
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{g, m.inside(m.receipt(started, onB))})
+		}, nil, Failed, "failed on this tree after it had passed"},
+		{"failed after, and passed then", func(m *maker) {
+			g := m.inside(m.receipt(started))
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{g, m.inside(m.receipt(started))})
+		}, nil, Verified, ""},
+		{"the line itself failed on files that an inner run alone was on", func(m *maker) {
+			m.receipt(of("all"), failing, onB)
+			m.outer([]receipts.Hash{m.inside(m.receipt(started, onB))})
+		}, strict, Verified, ""},
+		{"inputs of another folder under the same matrix", func(m *maker) {
+			m.outer([]receipts.Hash{m.inside(m.receipt(started, func(r *receipts.Receipt) { r.Matrix, r.Inputs = matrix, receipts.Hash{1} }))})
+		}, func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": {2}} }, Verified, ""},
+		{"inputs of the same folder under the same matrix", func(m *maker) {
+			h := m.receipt(started, func(r *receipts.Receipt) { r.Matrix, r.Place, r.Inputs = matrix, receipts.Datum{}, receipts.Hash{1} })
+			m.outer([]receipts.Hash{m.inside(h)})
+		}, func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": {2}} }, Stale, "are not those that it ran with"},
 		{"repeated", func(m *maker) {
 			m.outer([]receipts.Hash{m.inside(m.receipt(started, repeats(m.receipt(started))))})
 		}, strict, Verified, ""},
@@ -137,7 +167,9 @@ func TestInnerCounts(t *testing.T) {
 	m.receipt(started, killed)
 	f := m.receipt(started, failing)
 	m.accept(f)
-	m.outer([]receipts.Hash{m.inside(m.receipt(started))})
+	m.receipt(started, killed, func(r *receipts.Receipt) { r.Workspace.Before = treeB })
+	other := m.inside(m.receipt(started, of("vet"), func(r *receipts.Receipt) { r.Workspace.Before = treeB }))
+	m.outer([]receipts.Hash{m.inside(m.receipt(started)), other})
 	res := ask(t, m.open(Options{}), asked(strict, nothing))
 	if res.Verdict != Verified || res.Early != 1 || !slices.Equal(res.Accepted, []string{`accepted by ann: "the network"`}) {
 		t.Errorf("%s; %d ended early, accepted: %q", told(res), res.Early, res.Accepted)
@@ -191,8 +223,52 @@ func TestDecideInner(t *testing.T) {
 		t.Errorf("passed: %v, %d failures; nested %v, want %v without %v", d.Passed(), d.Failures, d.Nested, last, apart)
 	}
 	g.Apart = nil
-	if d = m.decide(Options{}, g); !slices.Equal(d.Nested, []receipts.Hash{last, apart}) {
-		t.Errorf("nested %v, want %v and %v", d.Nested, last, apart)
+	if d = m.decide(Options{}, g); !slices.Equal(d.Nested, []receipts.Hash{last, apart}) || !slices.Equal(d.Unspent, []receipts.Hash{apart}) {
+		t.Errorf("nested %v, of which nobody has consumed %v; want %v and %v, and the latter", d.Nested, d.Unspent, last, apart)
+	}
+	// What an earlier gate of the run has taken in is not taken in again.
+	middle := m.gate([]receipts.Hash{h}, func(b *receipts.Gate) { b.Final, b.Nested = false, []receipts.Hash{last} })
+	late := m.gate([]receipts.Hash{m.receipt(started)}, func(g *receipts.Gate) { g.Run, g.Parent = "r-5", "r-1/1" })
+	g = requestFor(m.receipt(of("vet"), func(r *receipts.Receipt) { r.Step = "3" }))
+	g.Expect = append(g.Expect, receipts.Expectation{SHA: middle, Step: "2", Gate: true})
+	g.Strict = false
+	if d = m.decide(Options{}, g); !d.Passed() || !slices.Equal(d.Nested, []receipts.Hash{apart, late}) {
+		t.Errorf("%+v; nested %v, want %v and %v", d.Refusals, d.Nested, apart, late)
+	}
+}
+
+// TestDecideAnyRun has receipts be gated that a run left, with what its lines started, but for what an agent did.
+func TestDecideAnyRun(t *testing.T) {
+	m := newMaker(t)
+	inside := func(run, step string) receipts.Hash {
+		h := m.receipt(started, func(r *receipts.Receipt) { r.Reused = m.receipt(started) })
+		return m.gate([]receipts.Hash{h}, func(g *receipts.Gate) { g.Run, g.Parent = "r-2", run+"/"+step })
+	}
+	step := func(step, kind string) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Run, r.Step, r.Kind = "r-9", step, kind }
+	}
+	want := []receipts.Hash{inside("r-9", "1"), inside("r-9", "2")}
+	inside("r-9", "3")
+	inside("r-9", "4")
+	line, script, agent := m.receipt(of("all"), step("1", "process")), m.receipt(of("task:subtask"), step("2", "task")), m.receipt(of("agent"), step("3", "task"))
+	g := requestFor(line, script, agent)
+	g.Run, g.AnyRun = "r-8", true
+	if d := m.decide(Options{}, g); !d.Passed() || !slices.Equal(d.Nested, want) || !slices.Equal(d.Unspent, want) {
+		t.Errorf("%+v; nested %v, want %v", d.Refusals, d.Nested, want)
+	}
+	// Who consumes a receipt of such a line alone hears the same of it.
+	q := asked(nothing, func(q *Query) { q.Fresh = true })
+	for _, tt := range []struct {
+		h    receipts.Hash
+		want receipts.Reason
+	}{{line, receipts.ReusedResult}, {script, receipts.ReusedResult}, {agent, ""}} {
+		d, _, err := m.open(Options{}).Consume(q, tt.h.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.want == "" && !d.Passed() || tt.want != "" && (len(d.Refusals) != 1 || d.Refusals[0].Reason != tt.want) {
+			t.Errorf("%+v, want %q", d.Refusals, tt.want)
+		}
 	}
 }
 
