@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -13,7 +14,7 @@ import (
 
 // Bundle gathers records by id, with all that the gates among them cover, the starts
 // of their runs, the receipts whose results they repeat, what says of them that they are consumed, settled or accepted, and what
-// else the log knows of the trees that they ran on: failures above all.
+// else the log knows of the trees that they ran on: failures above all, with the starts of runs that a line of theirs began.
 // The checkpoint is that of the log, and where what is named is signed, the last signed one: what
 // came after that is left out. With an older checkpoint it shows that the log begins with that.
 func (s *Store) Bundle(ctx context.Context, since *receipts.Checkpoint, ids ...string) (*receipts.Bundle, error) {
@@ -88,16 +89,39 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 	if err != nil {
 		return nil, err
 	}
+	others := make(map[string]bool)
+	for _, e := range take {
+		v, _ := e.Parse()
+		if r, ok := v.(*receipts.Receipt); ok && !runs[r.Run] {
+			others[r.Run] = true
+		}
+	}
 	for run := range runs {
-		more, err := s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind = 'run'", run)
-		if err != nil {
+		if err := s.takeStart(ctx, take, run, nil); err != nil {
 			return nil, err
 		}
-		for _, m := range more {
-			take[m.Seq] = m
+	}
+	for run := range others { // of an earlier attempt of a line, which excuses what failed in it
+		if err := s.takeStart(ctx, take, run, runs); err != nil {
+			return nil, err
 		}
 	}
 	return s.pack(ctx, since, take)
+}
+
+// takeStart takes the start of a run; where of is not nil, only that of one that a step of those started.
+func (s *Store) takeStart(ctx context.Context, take map[int64]receipts.Entry, run string, of map[string]bool) error {
+	starts, err := s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind = 'run'", run)
+	for _, e := range starts {
+		v, _ := e.Parse()
+		if b, ok := v.(*receipts.Run); ok && of != nil {
+			if by, _, _ := strings.Cut(b.Parent, "/"); !of[by] {
+				continue
+			}
+		}
+		take[e.Seq] = e
+	}
+	return err
 }
 
 // WholeBundle gathers all records of the log.
