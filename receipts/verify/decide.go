@@ -3,7 +3,6 @@ package verify
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -324,7 +323,7 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 		x.Flaky = x.Flaky || receipt(m.Entry).Attempt > 1
 		if reason, text := s.lastWord(g, x, m.Entry, h, last, counted, d); reason != "" {
 			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: reason, SHA: m.SHA, Step: x.Step,
-				Message: fmt.Sprintf("%s: the receipt %s %s", strings.TrimSuffix(Query{Place: g.Place}.describeLeaf(m), ","), m.SHA.Short(), text)})
+				Message: fmt.Sprintf("%s: the receipt %s %s", Query{Place: g.Place}.nameLeaf(m), m.SHA.Short(), text)})
 		}
 	}
 }

@@ -118,7 +118,7 @@ func (s *Session) last(q Query, res *Result) {
 			res.no(Missing, receipts.ReusedResult, m.SHA, "%s repeats the result of %s", q.describeLeaf(m), r.Reused.Short())
 		}
 		if now, ok := q.present(r); ok && r.Binding != "" && r.HeldInputs() != now {
-			res.no(Stale, receipts.InputsChanged, m.SHA, "%s: the files that its binding names as `inputs` are not those that it ran with", q.describeLeaf(m))
+			res.no(Stale, receipts.InputsChanged, m.SHA, "%s: the files that its binding names as `inputs` are not those that it ran with", q.nameLeaf(m))
 		}
 		if !m.Inner {
 			s.executableNote(res, m.Entry, r)

@@ -26,13 +26,21 @@ func (r *Result) Leaves() []Leaf {
 	return append(list, r.Inner...)
 }
 
-// describeLeaf names the line of a receipt for messages, and the one that started its run.
-func (q Query) describeLeaf(m Leaf) string {
+// nameLeaf names the line of a receipt for messages, and the one that started its run.
+func (q Query) nameLeaf(m Leaf) string {
 	text := q.describe(receipt(m.Entry))
 	if m.By != nil {
-		text += ", in a run that " + q.describe(m.By) + " started,"
+		text += ", in a run that " + q.describe(m.By) + " started"
 	}
 	return text
+}
+
+// describeLeaf is nameLeaf before a verb.
+func (q Query) describeLeaf(m Leaf) string {
+	if m.By != nil {
+		return q.nameLeaf(m) + ","
+	}
+	return q.nameLeaf(m)
 }
 
 // inner returns the receipts below the gates in nested, and below those that commands of members were handed, all the way

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -354,7 +355,7 @@ func (q Query) asks(command uint64) bool {
 // Named is the file of a line, which its record names from the root of the project, as it is named where the reader
 // stands.
 func (q Query) Named(file string) string {
-	if q.From == "" || file == "" || file == "-" || file == "-e" || file == "exec" || strings.HasPrefix(file, "/") {
+	if q.From == "" || !IsScript(file) || strings.HasPrefix(file, "/") {
 		return file
 	}
 	up, down := strings.Split(q.From, "/"), strings.Split(file, "/")
@@ -364,12 +365,28 @@ func (q Query) Named(file string) string {
 	return strings.Repeat("../", len(up)) + strings.Join(down, "/")
 }
 
+// fromRoot is the file of the line of r from the root of the project that is asked about: r may be of another one.
+func (q Query) fromRoot(r *receipts.Receipt) string {
+	file := r.Line.File.Text
+	if r.Place == q.Place || !IsScript(file) || path.IsAbs(file) {
+		return file
+	}
+	file = path.Join(r.Place.Text, file) // from the root of the working tree
+	if !q.Place.IsZero() {
+		file = Query{From: q.Place.Text}.Named(file)
+	}
+	return file
+}
+
+// IsScript reports whether the file of a line is a script, and not standard input, -e or `dialect exec`.
+func IsScript(file string) bool { return file != "" && file != "-" && file != "-e" && file != "exec" }
+
 // describe names the line of r for messages.
 func (q Query) describe(r *receipts.Receipt) string {
 	if r.Binding == "" {
 		return r.String()
 	}
-	file := q.Named(r.Line.File.Text)
+	file := q.Named(q.fromRoot(r))
 	if file == "" || file == "-" || file == "-e" {
 		return fmt.Sprintf("line %d (%s)", r.Line.Number, r.Line.Text.Text)
 	}

@@ -46,3 +46,24 @@ func TestMembersOnce(t *testing.T) {
 		t.Errorf("%s, %d members", told(res), len(res.Members))
 	}
 }
+
+// TestDescribe names lines of this project and of others from the folder that the reader stands in.
+func TestDescribe(t *testing.T) {
+	for _, tt := range []struct{ here, from, place, file, want string }{
+		{"", "", "", "q.dlct", "q.dlct:1 (Check it)"},
+		{"", "", "a", "q.dlct", "a/q.dlct:1 (Check it)"},
+		{"", "sub", "a", "q.dlct", "../a/q.dlct:1 (Check it)"},
+		{"", "a", "a", "q.dlct", "q.dlct:1 (Check it)"},
+		{"a", "", "", "q.dlct", "../q.dlct:1 (Check it)"},
+		{"a", "", "b", "s/q.dlct", "../b/s/q.dlct:1 (Check it)"},
+		{"a", "", "a/b", "q.dlct", "b/q.dlct:1 (Check it)"},
+		{"a", "sub", "b", "q.dlct", "../../b/q.dlct:1 (Check it)"},
+		{"", "", "a", "/tmp/q.dlct", "/tmp/q.dlct:1 (Check it)"},
+		{"", "", "a", "-e", "line 1 (Check it)"},
+	} {
+		r := &receipts.Receipt{Binding: "check_it", Place: receipts.Text(tt.place), Line: receipts.Line{File: receipts.Text(tt.file), Number: 1, Text: receipts.Text("Check it")}}
+		if got := (Query{Place: receipts.Text(tt.here), From: tt.from}).describe(r); got != tt.want {
+			t.Errorf("in %q below %q: %s of %q is %s, want %s", tt.from, tt.here, tt.file, tt.place, got, tt.want)
+		}
+	}
+}

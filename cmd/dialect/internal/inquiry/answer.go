@@ -167,7 +167,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 		if r.Reason != receipts.InputsChanged {
 			continue
 		}
-		for _, m := range res.Members {
+		for _, m := range res.Leaves() {
 			if v, _ := m.Parse(); m.SHA == r.SHA {
 				if list := q.matrix.Inputs[v.(*receipts.Receipt).Binding]; len(list) > 0 {
 					res.Refusals[i].Message += ": " + strings.Join(list, ", ")
@@ -514,7 +514,7 @@ func (q *Question) scriptOfAll(res *verify.Result) string {
 		}
 		name = r.Line.File.Text
 	}
-	if !isScript(name) {
+	if !verify.IsScript(name) {
 		return ""
 	}
 	return " of " + diag.Name(q.Named(name))

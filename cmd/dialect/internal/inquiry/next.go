@@ -99,7 +99,7 @@ func (q *Question) scriptOf(run, name string) string {
 	if d, err := (history.Documents{Archive: q.logs}).Read(run); err == nil && d.Script.Path != "" && (name == "" || filepath.Base(name) == filepath.Base(d.Script.Path)) && inside(d.Script.Path) {
 		return place.Short(d.Script.Path)
 	}
-	if !isScript(name) {
+	if !verify.IsScript(name) {
 		return ""
 	}
 	if !filepath.IsAbs(name) {
@@ -109,12 +109,6 @@ func (q *Question) scriptOf(run, name string) string {
 		return ""
 	}
 	return place.Short(name)
-}
-
-// isScript reports whether the file of a line is a script, and not standard input, -e or
-// `dialect exec`.
-func isScript(name string) bool {
-	return name != "" && name != "-" && name != "-e" && name != "exec"
 }
 
 // script returns the script to run again: the default one where all of it has to be covered, else that of the gate, else that of the last run, else
@@ -223,17 +217,17 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 			q.gate(q.o.Require, refused.SHA.Short())}
 	case receipts.NotSucceeded, receipts.Superseded:
 		list := []string{advice("fix it, then:")}
-		if culprit == nil {
-			return append(list, whole)
+		if culprit == nil || culprit.Place != q.Place {
+			return append(list, whole) // a run of another project began it, which by itself would record elsewhere
 		}
 		list = append(list, q.again(culprit, refused.SHA)...)
-		if culprit.Binding != "" && culprit.Line.File.Text != "exec" && isScript(culprit.Line.File.Text) {
+		if culprit.Binding != "" && verify.IsScript(culprit.Line.File.Text) {
 			list = append(list, q.run(append(q.givenTo(culprit), q.scriptFor(culprit, script))...))
 		}
 		return list
 	case receipts.FlakyPass:
 		binding, clean := "the binding", false
-		if culprit != nil && culprit.Binding != "" {
+		if culprit != nil && culprit.Binding != "" && culprit.Place == q.Place {
 			binding += " (" + report.Command([]string{"dialect", "explain", culprit.Line.Text.Text}) + " shows it)"
 			script, clean = q.scriptFor(culprit, script), culprit.Clean != nil
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -16,7 +17,16 @@ func (q *Question) otherScripts(res *verify.Result) (notes []string) {
 	if q.trusted == nil {
 		return nil
 	}
-	seen := make(map[string]bool)
+	type script struct {
+		name   string
+		digest receipts.Hash // one can have changed between two runs
+	}
+	seen := make(map[script]bool)
+	note := func(format, name string) {
+		if text := fmt.Sprintf(format, diag.Name(q.Named(name)), q.state.Against); !slices.Contains(notes, text) {
+			notes = append(notes, text)
+		}
+	}
 	for _, m := range res.Leaves() {
 		v, _ := m.Parse()
 		r, ok := v.(*receipts.Receipt)
@@ -24,10 +34,11 @@ func (q *Question) otherScripts(res *verify.Result) (notes []string) {
 			continue
 		}
 		name := r.Line.File.Text
-		if !isScript(name) || seen[name] || r.Script.IsZero() {
+		this := script{name, r.Script}
+		if !verify.IsScript(name) || seen[this] || r.Script.IsZero() {
 			continue
 		}
-		seen[name] = true
+		seen[this] = true
 		path := name
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(q.root, filepath.FromSlash(path))
@@ -35,9 +46,9 @@ func (q *Question) otherScripts(res *verify.Result) (notes []string) {
 		text, err := q.trusted.ReadFile(path)
 		switch {
 		case err == nil && receipts.Hash(sha256.Sum256(text)) != r.Script:
-			notes = append(notes, fmt.Sprintf("the script %s that ran is not that of %s", diag.Name(q.Named(name)), q.state.Against))
+			note("the script %s that ran is not that of %s", name)
 		case err != nil && m.By != nil && m.By.Kind == string(plan.Task) && m.By.HandedBack.IsZero(): // the baseline may have one of that name elsewhere
-			notes = append(notes, fmt.Sprintf("the script %s that a task ran is not in %s", diag.Name(q.Named(name)), q.state.Against))
+			note("the script %s that a task ran is not in %s", name)
 		}
 	}
 	return notes
