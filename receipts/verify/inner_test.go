@@ -298,6 +298,7 @@ func TestAfter(t *testing.T) {
 	m.run("r-0011223344556677")
 	gathered := m.gate([]receipts.Hash{old})
 	since := m.gate([]receipts.Hash{m.receipt()})
+	below := m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Nested = []receipts.Hash{before} })
 	after := func(run string) Query { return asked(func(q *Query) { q.After = run }) }
 	s := m.open(Options{})
 	for _, tt := range []struct {
@@ -307,6 +308,7 @@ func TestAfter(t *testing.T) {
 	}{
 		{since, "r-0011223344556677", ""},
 		{before, "r-0011223344556677", "rests on what was recorded before the run r-0011223344556677 began"},
+		{below, "r-0011223344556677", "rests on what was recorded before the run r-0011223344556677 began"},
 		{gathered, "r-0011223344556677", "rests on what was recorded before the run r-0011223344556677 began"},
 		{since, "r-7766554433221100", "the beginning of the run r-7766554433221100 is not in the log"},
 	} {

@@ -30,7 +30,7 @@ import (
 // are little-endian.
 //
 //	header  magic (16), generation (8), records (8), length of the frames (8), their
-//	        CRC-32C (4), number of hashes (4), root (32), SHA-256 of the name (32),
+//	        CRC-32 of IEEE 802.3 (4), number of hashes (4), root (32), SHA-256 of the name (32),
 //	        origin (128, padded with zeros), the hashes of the right edge (32 each),
 //	        SHA-256 of all before it (32)
 //	frame   kind (1), flags (1), number of references (2), zero (4), hash of the record
@@ -86,9 +86,9 @@ func Recollect(f *os.File, name string) (*Memory, error) {
 // of dialect. Where it is to show that a log was cut, that is not as good as an empty file.
 func (m *Memory) Unread() bool { return m.unread }
 
-// forget makes m as good as none: the next Save begins anew.
+// forget makes m as good as none: the next Save begins anew, and leaves the header that counted alone.
 func (m *Memory) forget() {
-	*m = Memory{file: m.file, name: m.name, slot: 1, generation: m.generation}
+	*m = Memory{file: m.file, name: m.name, slot: m.slot, generation: m.generation}
 }
 
 // readPart is how many bytes of frames are read at a time: pages that a process touches first cost more than what is done with them here, and
@@ -241,8 +241,12 @@ func (s *Session) Save(m *Memory) error {
 		}
 	}
 	if from == 0 {
-		// Nothing that stands there is used again: no header may point into it meanwhile.
-		if err := m.file.Truncate(0); err != nil {
+		// No frame that stands there is used again. Of the same log a header stays: if this is cut short, what that says of it counts.
+		keep := int64(2 * headerSize)
+		if m.valid && m.head.Origin != s.head.Origin {
+			keep = 0
+		}
+		if err := m.file.Truncate(keep); err != nil {
 			return err
 		}
 	}

@@ -265,6 +265,34 @@ func TestMemoryTorn(t *testing.T) {
 	}
 }
 
+// TestMemoryRemade has frames be damaged, and what is written in their place be cut short: what the header says of the log still counts.
+func TestMemoryRemade(t *testing.T) {
+	for _, saves := range []int{1, 2} { // the header is in each of the two blocks
+		m, f := newMaker(t), memoryFile(t)
+		for range saves {
+			m.fill(3)
+			m.remember(f, Options{})
+		}
+		if _, err := f.WriteAt([]byte{0xff}, 2*headerSize+8); err != nil {
+			t.Fatal(err)
+		}
+		mem := recollect(t, f)
+		s := m.open(Options{Memory: mem, MemoryKept: true})
+		if s.Audited() != int64(3*saves) {
+			t.Fatalf("%d records were read", s.Audited())
+		}
+		clear(s.edge) // without which there is no header
+		if err := s.Save(mem); err == nil {
+			t.Fatal("it was saved")
+		}
+		m.again(m.log.recs[:2])
+		s = m.open(Options{Memory: recollect(t, f), MemoryKept: true})
+		if len(s.Problems()) != 1 || !strings.Contains(s.Problems()[0].Message, "it was cut or rolled back") {
+			t.Errorf("after %d: %+v", saves, s.Problems())
+		}
+	}
+}
+
 func FuzzRecollect(f *testing.F) {
 	m, file := newMaker(f), memoryFile(f)
 	disputed(m)

@@ -211,9 +211,9 @@ func (s *Session) mustFollow(q Query, res *Result, name string) {
 		res.no(Missing, receipts.OtherRun, res.Gate.SHA, "the beginning of the run %s is not in the log", q.After)
 		return
 	}
-	for _, e := range append([]*receipts.Entry{res.Gate}, res.Members...) {
-		if e.Seq <= begun {
-			res.no(Missing, receipts.OtherRun, e.SHA, "%s rests on what was recorded before the run %s began", name, q.After)
+	for _, m := range append(res.Leaves(), Leaf{Entry: res.Gate}) {
+		if m.Seq <= begun {
+			res.no(Missing, receipts.OtherRun, m.SHA, "%s rests on what was recorded before the run %s began", name, q.After)
 			return
 		}
 	}
