@@ -103,7 +103,7 @@ type Decision struct {
 	Level    int     // lowest trust level of the records
 	Reused   int     // of them, those that repeat an earlier result
 	Nested   []Hash  // see [Gate]
-	Unspent  []Hash  // of Nested, those that nobody has consumed
+	Unspent  []Hash  // of Nested, the gates that nobody has consumed
 	Accepted []Hash  // failures that the request accepts
 	// Failures and Early count answers of no, and ends before an answer, of the same
 	// commands on the same tree.

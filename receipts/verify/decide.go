@@ -89,7 +89,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		d.Nested, d.Unspent = nested, unspent
 		if len(d.Nested) > receipts.MaxMembers/4 {
 			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Missing,
-				Message: fmt.Sprintf("%d runs were started by steps of this run and left gates, and a gate takes in %d", len(d.Nested), receipts.MaxMembers/4)})
+				Message: fmt.Sprintf("runs that steps of this run started left %d gates, or receipts of what failed before; a gate takes in %d", len(d.Nested), receipts.MaxMembers/4)})
 		}
 		s.decideInner(g, &d, leaves, last, counted)
 	}
@@ -382,7 +382,7 @@ func (s *Session) Consume(q Query, ids ...string) (receipts.Decision, []receipts
 	if !d.Passed() {
 		return d, nil, nil
 	}
-	all := s.below(list)
+	all := s.allBelow(list)
 	if s.refuse(&d) {
 		return d, nil, s.err
 	}
@@ -496,8 +496,8 @@ func (s *Session) pick(id string, d *receipts.Decision) *receipts.Entry {
 	return e
 }
 
-// below returns the hashes of records and of all that the gates among them took in.
-func (s *Session) below(list map[receipts.Hash]*receipts.Entry) []receipts.Hash {
+// allBelow returns the hashes of records and of all that the gates among them took in.
+func (s *Session) allBelow(list map[receipts.Hash]*receipts.Entry) []receipts.Hash {
 	var all []receipts.Hash
 	seen := make(map[receipts.Hash]bool)
 	for len(list) > 0 {
@@ -533,14 +533,14 @@ func (s *Session) below(list map[receipts.Hash]*receipts.Entry) []receipts.Hash 
 	return all
 }
 
-// took returns those of nested gates that were consumed with the gate e, and by nobody before.
+// took returns those of nested records, gates, that were consumed with the gate e, and by nobody before.
 func (s *Session) took(e *receipts.Entry, nested []receipts.Hash) (list []receipts.Hash) {
 	if len(nested) == 0 {
 		return nil
 	}
 	found := s.bySHA(nested...)
 	for _, h := range nested {
-		if n := found[h]; n == nil || n.Consumption == nil || n.Consumption.By == e.SHA.String() {
+		if n := found[h]; n == nil || receipt(n) == nil && (n.Consumption == nil || n.Consumption.By == e.SHA.String()) {
 			list = append(list, h)
 		}
 	}

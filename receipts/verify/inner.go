@@ -85,11 +85,14 @@ func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost 
 			switch b := body(e).(type) {
 			case *receipts.Gate:
 				if by == nil {
-					by = steps[b.Parent]
+					by = s.outer(steps, b.Parent)
 				}
 			case *receipts.Receipt:
 				if reason, _ := e.Succeeded(b); reason != "" {
 					continue
+				}
+				if by == nil && l.by == nil {
+					by = s.outer(steps, s.startedBy(b.Run))
 				}
 				list = append(list, Leaf{e, true, by})
 			}
@@ -109,9 +112,9 @@ func byAgent(r *receipts.Receipt) bool {
 	return r.Kind == "task" && len(r.Argv) > 0 && !strings.HasPrefix(r.Argv[0].Text, "task:") // which a script has
 }
 
-// nested returns the gates of runs that decide for a gate over records: that steps of its own run started, but for those apart, or
-// the commands of records of other runs. Those that others of them, or earlier gates of the run, took in are not among them. unspent
-// are those that nobody has consumed.
+// nested returns what runs left that decide for a gate over records: that steps of its own run started, but for those apart, or
+// the commands of records of other runs. What others of them, or earlier gates of the run, took in is not among it. unspent
+// are the gates that nobody has consumed: a receipt may have been left for another gate.
 func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (list, unspent []receipts.Hash) {
 	runs, steps, taken := map[string]bool{g.Run: true}, make(map[string]bool), make(map[receipts.Hash]bool)
 	for _, e := range records {
@@ -128,60 +131,98 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 			}
 		}
 	}
-	for _, e := range s.gatesBelow(runs, func(parent string) bool {
+	below, _ := s.below(runs, func(parent string) bool {
 		run, step, _ := strings.Cut(parent, "/")
 		return steps[parent] || run == g.Run && !slices.Contains(g.Apart, step)
-	}) {
-		if taken[e.SHA] {
-			continue
+	})
+	loose := make(map[receipts.Hash]*receipts.Entry)
+	for _, e := range below {
+		if receipt(e) != nil {
+			loose[e.SHA] = e
 		}
-		if list = append(list, e.SHA); e.Consumption == nil {
+	}
+	ran, commands := ranOn(loose)
+	h := s.historyOf(commands, ran)
+	for _, e := range below {
+		r := receipt(e)
+		switch {
+		case taken[e.SHA], r != nil && !h.matters(r):
+			continue
+		case r == nil && e.Consumption == nil:
 			unspent = append(unspent, e.SHA)
 		}
+		list = append(list, e.SHA)
 	}
 	return list, unspent
 }
 
-// gatesBelow returns the gates of the runs that steps of some runs started, for the steps that of accepts, as their parents name them.
-// Gates that others of them took in are not among them.
-func (s *Session) gatesBelow(runs map[string]bool, of func(parent string) bool) (list []*receipts.Entry) {
-	keys := make(map[uint64]bool, len(runs))
+// matters reports whether a receipt that no gate took in has to be looked at for a gate over the line that started its run: there may be
+// very many, and of most nothing is known but that they passed.
+func (h *history) matters(r *receipts.Receipt) bool {
+	key, aside := commandKey(r.Command, r.Dir, r.Place), make(map[int64]bool)
+	same := func(e *receipts.Entry) bool { return sameFiles(r, receipt(e)) }
+	return !r.Reused.IsZero() || slices.ContainsFunc(h.ends(key, no, receipts.LevelHash, aside), same) || slices.ContainsFunc(h.ends(key, early, receipts.LevelHash, aside), same)
+}
+
+// below returns what the runs left that steps of some runs started, for the steps that of accepts, and that the steps of those started: gates, and
+// receipts of successes, without what others of the gates took in. under are these runs.
+func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list []*receipts.Entry, under map[string]bool) {
+	keys, underKeys := make(map[uint64]bool, len(runs)), make(map[uint64]bool)
 	for run := range runs {
 		keys[shortText(run)] = run != ""
 	}
+	under = make(map[string]bool)
 	taken, found := make(map[receipts.Hash]bool), make(map[receipts.Hash]*receipts.Entry)
+	// A run begins after the one that started it, and ends in its gate: one pass finds them all.
 	for seq := range s.index.marks {
-		if m := &s.index.marks[seq]; m.kind != kindGate || !keys[m.parent] {
+		m := &s.index.marks[seq]
+		begins := m.parent != 0 && (m.kind == kindRun || m.kind == kindGate) && (keys[m.parent] || underKeys[m.parent])
+		if !begins && !(m.kind == kindReceipt && m.flags&flagPassed != 0 && underKeys[m.run]) {
 			continue
 		}
 		e := s.entry(int64(seq))
 		if e == nil {
-			return nil
+			return nil, nil
 		}
-		b, ok := body(e).(*receipts.Gate)
-		if !ok || !of(b.Parent) {
+		run, parent := "", ""
+		switch b := body(e).(type) {
+		case *receipts.Run:
+			run, parent = b.Run, b.Parent
+		case *receipts.Gate:
+			run, parent = b.Run, b.Parent
+		case *receipts.Receipt:
+			if under[b.Run] {
+				list, found[e.SHA] = append(list, e), e
+			}
+			continue
+		}
+		if of := of(parent) || under[runOf(parent)]; !of || run == "" {
+			continue
+		}
+		if under[run], underKeys[shortText(run)] = true, true; m.kind != kindGate {
 			continue
 		}
 		list, found[e.SHA] = append(list, e), e
-		for _, h := range receipts.TookIn(b) {
+		for _, h := range receipts.TookIn(body(e)) {
 			taken[h] = true
 		}
 	}
 	s.follow(found)
-	return slices.DeleteFunc(list, func(e *receipts.Entry) bool { return taken[e.SHA] })
+	return slices.DeleteFunc(list, func(e *receipts.Entry) bool { return taken[e.SHA] }), under
 }
 
-// startedRuns reports whether the command of r started runs that left gates, or rests on one that an agent handed back.
+// startedRuns reports whether the command of r started runs that left a trace, or rests on a gate that an agent handed back.
 func (s *Session) startedRuns(r *receipts.Receipt) bool {
-	return !r.HandedBack.IsZero() || len(s.ownGates(r)) > 0
+	return !r.HandedBack.IsZero() || len(s.ownRuns(r)) > 0
 }
 
-// ownGates returns the gates of runs that the command of r started.
-func (s *Session) ownGates(r *receipts.Receipt) (list []receipts.Hash) {
+// ownRuns returns what the runs left that the command of r started, as [Session.below] does.
+func (s *Session) ownRuns(r *receipts.Receipt) (list []receipts.Hash) {
 	if byAgent(r) {
 		return nil // of an agent only what it handed back counts
 	}
-	for _, e := range s.gatesBelow(map[string]bool{r.Run: true}, func(parent string) bool { return parent == stepOf(r) }) {
+	below, _ := s.below(map[string]bool{r.Run: true}, func(parent string) bool { return parent == stepOf(r) })
+	for _, e := range below {
 		list = append(list, e.SHA)
 	}
 	return list
@@ -220,13 +261,27 @@ func (s *Session) startedBy(run string) string {
 	return ""
 }
 
+// maxDepth bounds how many runs lie between a receipt and the step of a gate.
+const maxDepth = 16
+
+// outer returns the one of steps that a run belongs to which the step parent started, through the runs between; nil if none is known.
+func (s *Session) outer(steps map[string]*receipts.Receipt, parent string) *receipts.Receipt {
+	for range maxDepth {
+		if parent == "" || steps[parent] != nil {
+			break
+		}
+		parent = s.startedBy(runOf(parent))
+	}
+	return steps[parent]
+}
+
 // retried reports whether the failure f was of an earlier attempt of the step of r, or of a run that one started: then its
 // binding has retries.
 func (s *Session) retried(f, r, by *receipts.Receipt) bool {
 	if r.Attempt > 1 && f.Run == r.Run && f.Step == r.Step {
 		return true
 	}
-	return by != nil && by.Attempt > 1 && s.startedBy(f.Run) == stepOf(by)
+	return by != nil && by.Attempt > 1 && s.outer(map[string]*receipts.Receipt{stepOf(by): by}, s.startedBy(f.Run)) != nil
 }
 
 // repeats lowers the level of a result to that of what inner runs repeated, and refuses what is below the one that is asked for:

@@ -29,6 +29,14 @@ func (m *maker) inside(members ...receipts.Hash) receipts.Hash {
 	})
 }
 
+// child is the gate of a run that a step started, over one receipt.
+func (m *maker) child(run, parent string, change ...func(*receipts.Receipt)) receipts.Hash {
+	m.t.Helper()
+	of := func(r *receipts.Receipt) { r.Run = run }
+	h := m.receipt(append([]func(*receipts.Receipt){started, of}, change...)...)
+	return m.gate([]receipts.Hash{h}, func(g *receipts.Gate) { g.Run, g.Parent = run, parent })
+}
+
 // TestInner has a line start a run, or an agent hand one back. Conditions 12 to 15 are of what that did, too.
 func TestInner(t *testing.T) {
 	repeats := func(h receipts.Hash) func(*receipts.Receipt) {
@@ -207,7 +215,7 @@ func TestDecideInner(t *testing.T) {
 	part := m.inside(m.receipt(started, of("vet")))
 	last := m.gate([]receipts.Hash{part, m.receipt(started)}, func(g *receipts.Gate) { g.Run, g.Parent = "r-2", "r-1/1" })
 	m.consume(last)
-	apart := m.gate([]receipts.Hash{m.receipt(started)}, func(g *receipts.Gate) { g.Run, g.Parent = "r-4", "r-1/2" })
+	apart := m.child("r-4", "r-1/2")
 	m.receipt(started, failing, func(r *receipts.Receipt) { r.Workspace.Before = treeB })
 	h := m.receipt(of("all"))
 
@@ -228,7 +236,7 @@ func TestDecideInner(t *testing.T) {
 	}
 	// What an earlier gate of the run has taken in is not taken in again.
 	middle := m.gate([]receipts.Hash{h}, func(b *receipts.Gate) { b.Final, b.Nested = false, []receipts.Hash{last} })
-	late := m.gate([]receipts.Hash{m.receipt(started)}, func(g *receipts.Gate) { g.Run, g.Parent = "r-5", "r-1/1" })
+	late := m.child("r-5", "r-1/1")
 	g = requestFor(m.receipt(of("vet"), func(r *receipts.Receipt) { r.Step = "3" }))
 	g.Expect = append(g.Expect, receipts.Expectation{SHA: middle, Step: "2", Gate: true})
 	g.Strict = false
@@ -241,8 +249,8 @@ func TestDecideInner(t *testing.T) {
 func TestDecideAnyRun(t *testing.T) {
 	m := newMaker(t)
 	inside := func(run, step string) receipts.Hash {
-		h := m.receipt(started, func(r *receipts.Receipt) { r.Reused = m.receipt(started) })
-		return m.gate([]receipts.Hash{h}, func(g *receipts.Gate) { g.Run, g.Parent = "r-2", run+"/"+step })
+		old := m.receipt(started)
+		return m.child("r-2"+step, run+"/"+step, func(r *receipts.Receipt) { r.Reused = old })
 	}
 	step := func(step, kind string) func(*receipts.Receipt) {
 		return func(r *receipts.Receipt) { r.Run, r.Step, r.Kind = "r-9", step, kind }
@@ -354,5 +362,72 @@ func TestInnerOfReceipt(t *testing.T) {
 	}
 	if d, _, err := s.Consume(asked(nothing), plain.String()); err != nil || !d.Passed() {
 		t.Errorf("what started nothing: %+v, %v", d.Refusals, err)
+	}
+}
+
+// TestBelow has runs that leave no gate lie between a line and what failed below it.
+func TestBelow(t *testing.T) {
+	s, keys := newSigner(t)
+	loose := func(run string) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Run = run }
+	}
+	for _, tt := range []struct {
+		name   string
+		log    func(m *maker)
+		nested int
+		flaky  bool
+	}{
+		{"a run that exec started", func(m *maker) {
+			m.receipt(started, failing)
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.child("r-7", "r-6/1")
+		}, 1, true},
+		{"what a run left for another gate", func(m *maker) {
+			m.receipt(started, failing)
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(started, loose("r-6"))
+		}, 1, true},
+		{"what a run left that never failed", func(m *maker) {
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(started, loose("r-6"))
+		}, 0, false},
+		{"what another run left", func(m *maker) {
+			m.receipt(started, failing)
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-11/1" })
+			m.receipt(started, loose("r-6"))
+		}, 0, false},
+		{"failed in a run of the line itself, which is not signed", func(m *maker) {
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(started, failing, loose("r-6"))
+			m.child("r-7", "r-1/1")
+		}, 1, true},
+	} {
+		for _, level := range []int{receipts.LevelHash, receipts.LevelKey} {
+			m := newMaker(t)
+			tt.log(m)
+			own := strings.HasPrefix(tt.name, "failed in a run of the line")
+			m.sign = s
+			h := m.receipt(of("all"))
+			g := requestFor(h)
+			g.Strict = false
+			m.signCheckpoint(s)
+			d := m.decide(Options{Keys: keys}, g)
+			m.gate([]receipts.Hash{h}, func(b *receipts.Gate) { b.Nested = d.Nested })
+			m.signCheckpoint(s)
+			q := asked(strict, func(q *Query) {
+				q.Level, q.Require = level, []Requirement{{Name: "all", Binding: "check_all", Command: receipts.CommandHash([]string{"all"}), Words: "all"}}
+			})
+			res := ask(t, m.open(Options{Keys: keys}), q)
+			want := Verified
+			if tt.flaky && (level == receipts.LevelHash || own) {
+				want = Flaky
+			}
+			if len(d.Nested) != tt.nested || res.Verdict != want {
+				t.Errorf("%s, level %d: nested %v, want %d; %s, want %s", tt.name, level, d.Nested, tt.nested, told(res), want)
+			}
+			if want == Flaky && !strings.Contains(told(res), "in a run that q.dlct:1 (Check with lint) started") {
+				t.Errorf("%s: %s", tt.name, told(res))
+			}
+		}
 	}
 }

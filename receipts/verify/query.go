@@ -469,7 +469,7 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	if reason != "" {
 		res.no(Failed, reason, e.SHA, "%s %s", name, text)
 	}
-	res.Inner = s.inner(s.ownGates(r), res.Members, func(sha receipts.Hash) {
+	res.Inner = s.inner(s.ownRuns(r), res.Members, func(sha receipts.Hash) {
 		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run behind %s", sha.Short(), name)
 	})
 	q.identify(res, e.SHA, name, r.Session, r.Nonce, r.Timestamp.Time, r.Place)
