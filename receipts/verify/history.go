@@ -84,7 +84,7 @@ func (s *Session) last(q Query, res *Result) {
 	for _, m := range leaves {
 		r := receipt(m.Entry)
 		key := commandKey(r.Command, r.Dir, r.Place)
-		if last.add(m.Entry); m.Inner {
+		if last.add(m.Entry); m.Inner && r.Workspace != nil {
 			innerRan, innerCommands[key] = append(innerRan, r), true
 			continue
 		}
@@ -130,7 +130,9 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		r, q, h := receipt(m.Entry), q, members
 		if m.Inner {
-			h = inner
+			if r.Workspace != nil { // else it is about the files of the gate
+				h = inner
+			}
 			if res.Body == nil || r.Matrix != res.Body.Matrix || r.Place != res.Body.Place {
 				q.Inputs = nil // of bindings of another matrix, or of another folder's files
 			}
@@ -154,7 +156,7 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		asked[l] = true
 		for _, e := range ends(h, key, early) {
-			if !counted[e.SHA] && q.counts(receipt(e)) && !(m.Inner && !sameFiles(r, receipt(e))) {
+			if !counted[e.SHA] && q.counts(receipt(e)) && !(h == inner && !sameFiles(r, receipt(e))) {
 				counted[e.SHA] = true
 				res.Early++
 			}
@@ -168,7 +170,7 @@ func (s *Session) last(q Query, res *Result) {
 			first := !counted[f.SHA]
 			counted[f.SHA] = true
 			switch {
-			case m.Inner && !sameFiles(r, receipt(f)):
+			case h == inner && !sameFiles(r, receipt(f)):
 			case !q.counts(receipt(f)):
 				if first {
 					res.InPlace++

@@ -32,7 +32,7 @@ func (d Documents) LeftOver(p *project.Program) (lines []int, given Given, why s
 		}
 	}
 	if len(lines) == 0 {
-		return nil, given, fmt.Sprintf("nothing of %s is left over from %s: running all of it", p.Script.Name, doc.Run)
+		return nil, GivenTo(doc), fmt.Sprintf("nothing of %s is left over from %s: running all of it", p.Script.Name, doc.Run)
 	}
 	return lines, GivenTo(doc), ""
 }

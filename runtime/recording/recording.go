@@ -205,14 +205,24 @@ func (r *Recording) Snapshot(ctx context.Context) (*workspace.Snapshot, error) {
 	return r.ahead.snapshot, r.ahead.err
 }
 
-// Knows reports whether the store has the beginning of the run of a step, which is named as in [receipts.Gate.Parent].
-func (r *Recording) Knows(ctx context.Context, step string) bool {
-	if r.store == nil {
-		return false
-	}
+// Repeats says why a run that a step started, which is named as in [receipts.Gate.Parent], repeats no result: the verdict on the run of
+// that step could not tell, or would have to refuse. It is empty if the run may.
+func (r *Recording) Repeats(ctx context.Context, step string) string {
 	run, _, _ := strings.Cut(step, "/")
-	_, _, err := r.store.Authentic(ctx, run)
-	return err == nil
+	var e receipts.Entry
+	err := errors.New("no store")
+	if r.store != nil {
+		e, _, err = r.store.Authentic(ctx, run)
+	}
+	v, _ := e.Parse()
+	begun, ok := v.(*receipts.Run)
+	switch {
+	case err != nil || !ok:
+		return "its receipts are in another store"
+	case begun.Signer != "":
+		return "that one is signed, and no result of this one is"
+	}
+	return ""
 }
 
 // Options are those of a run of p, with a new id.

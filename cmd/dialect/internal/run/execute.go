@@ -59,13 +59,14 @@ func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 	defer sig.Stop()
 	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = o.Jobs, o.FailFast, o.KeepGoing, o.DeferGate
 	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.JobControl = o.AcceptFlaky, o.Reuse, o.Budget, sig.JobControl
-	if opt.Reuse && opt.Parent != "" && (o.DeferGate || !rec.Knows(sig.Context, opt.Parent)) {
-		opt.Reuse = false
-		why := "its receipts are in another store"
+	if opt.Reuse && opt.Parent != "" {
+		why := rec.Repeats(sig.Context, opt.Parent)
 		if o.DeferGate {
 			why = "--defer-gate leaves it no gate"
 		}
-		v.Note("--reuse repeats nothing: a line of another run started this one, whose verdict could not say so: " + why)
+		if opt.Reuse = why == ""; !opt.Reuse {
+			v.Note("--reuse repeats nothing: a line of another run started this one, whose verdict could not count it: " + why)
+		}
 	}
 	if opt.Store != nil && !o.DeferGate { // else no gate will say it
 		if opt.Policy, err = recording.Policy(sig.Context, m, o.Base, o.Budget.Timeout); err != nil {
