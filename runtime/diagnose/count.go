@@ -43,38 +43,39 @@ type Counter struct {
 	last   [2]tail // of what was not looked at, by stream
 	done   bool
 
-	found    format
-	verbose  Tests // of go test -v
-	events   Tests // of go test -json
-	tap      Tests
-	tapPlan  bool
-	node     Tests
-	sum      Tests // of all that print a summary
-	outcomes bool  // of automake or meson: how many tests ended in which way
-	unit     int   // of unittest: the tests that no line said failed or were skipped
-	ctest    int   // of ctest: the tests that it said passed, and did not name as skipped so far
-	half     half  // a summary of two lines, of which one was read
-	word     half  // likewise, in words that mean a summary only where both lines stand together
-	wordRest Tests // of the lines of other words around it
-	wordAt   int   // the last line of word
-	lines    int   // that were read
-	under    head  // the lines that were last announced
-	all      int   // the number of tests that under came with
-	single   Tests // of single tests, which a sum does not tell apart
-	proved   int   // the tests of prove, those that were skipped among them
-	later    [kindsDeferred]deferred
-	emptyAt  int  // the line that said that there are no scenarios
-	files    int  // of tests that failed, by the line above that of their tests
-	idle     bool // a build tool had no tests to run
-	built    bool // a build tool did something other than tests
-	denied   denial
-	forks    forks
-	forked   []*Counter
-	guessed  map[string]*Counter // what stands after prefixes, by the name in them
-	guess    bool                // it is one of those
-	karma    karma
-	above    Tests // of the line aboveAt, if the next one is that of a test
-	aboveAt  int
+	found     format
+	verbose   Tests // of go test -v
+	events    Tests // of go test -json
+	tap       Tests
+	tapPlan   bool
+	node      Tests
+	sum       Tests // of all that print a summary
+	outcomes  bool  // of automake or meson: how many tests ended in which way
+	unit      int   // of unittest: the tests that no line said failed or were skipped
+	ctest     int   // of ctest: the tests that it said passed, and did not name as skipped so far
+	half      half  // a summary of two lines, of which one was read
+	word      half  // likewise, in words that mean a summary only where both lines stand together
+	wordRest  Tests // of the lines of other words around it
+	wordAt    int   // the last line of word
+	lines     int   // that were read
+	under     head  // the lines that were last announced
+	all       int   // the number of tests that under came with
+	single    Tests // of single tests, which a sum does not tell apart
+	proved    int   // the tests of prove, those that were skipped among them
+	later     [kindsDeferred]deferred
+	emptyAt   int  // the line that said that there are no scenarios
+	files     int  // of tests that failed, by the line above that of their tests
+	idle      bool // a build tool had no tests to run
+	aggregate bool // sbt had none in a project, and may have had some in others
+	built     bool // a build tool did something other than tests
+	denied    denial
+	forks     forks
+	forked    []*Counter
+	guessed   map[string]*Counter // what stands after prefixes, by the name in them
+	guess     bool                // it is one of those
+	karma     karma
+	above     Tests // of the line aboveAt, if the next one is that of a test
+	aboveAt   int
 }
 
 // A deferred sum counts once the output is complete: another of its kind may replace it, or it replaces the lines of another tool.
@@ -307,10 +308,10 @@ func (t *tail) lines() []byte {
 // Tests returns what was counted. ok is false if the output does not say how many tests
 // ran. Nothing may be written any more.
 func (c *Counter) Tests() (t Tests, ok bool) {
-	if t, ok = c.told(); c.silent() {
-		return c.addGuesses(t, ok)
+	if t, ok = c.told(); !ok && c.silent() { // not where a runner says that no test ran
+		t, ok = c.addGuesses(t, ok)
 	}
-	return t, ok
+	return t, ok || c.aggregate
 }
 
 // told is Tests without what stands after prefixes.

@@ -133,7 +133,7 @@ func sumKinds() []sum {
 		{re: `^:(?:\S*:)?([^\s:]+) (SKIPPED)$`, read: gradle}, // a dry run
 		{re: `^(?P<n>\d+) tests? completed(?:, (?P<f>\d+) failed)?(?:, (?P<s>\d+) skipped)?$`},
 		// Scala and Clojure: sbt repeats what its runners say, if they are several or say nothing; ScalaTest; utest; ZIO; JUnit and MUnit
-		{re: `^\[info\] No tests (?:were executed\.|to run for \S.*)$`, read: none},
+		{re: `^\[info\] No tests (?:were executed\.|to run for \S.*)$`, read: func(c *Counter, _ *sum, _ [][]byte) { c.aggregate = true }},
 		{re: `^\[\w+\] (Passed|Failed|Error): Total (?P<n>\d+), Failed (?P<f1>\d+), Errors (?P<f2>\d+), Passed \d+(?:, \w+ (?P<s1>\d+))?(?:, \w+ (?P<s2>\d+))?(?:, \w+ (?P<s3>\d+))?(?:, \w+ (?P<s4>\d+))?$`, read: sbt},
 		{re: `^Tests: succeeded (?P<p>\d+), failed (?P<f>\d+), canceled (?P<s1>\d+), ignored (?P<s2>\d+), pending (?P<s3>\d+)$`},
 		{re: `^Tests: (?P<n>\d+), Passed: \d+, Failed: (?P<f>\d+)$`},

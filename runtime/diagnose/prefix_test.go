@@ -78,6 +78,8 @@ func TestPrefixed(t *testing.T) {
 		{"go test, and a log", prefix1("[web] ", red) + "ok  \texample.com/m\t0.1s\n", Tests{}, false, 0, false},
 		{"Gradle, and a log", "> Task :test\n" + prefix1("[web] ", red) + "\nBUILD SUCCESSFUL in 1s\n", Tests{}, false, 0, false},
 		{"turbo, and a log", "@m/a:test: cache miss, executing 7e728d4294fae812\n@m/a:test: Tests:       7 passed, 7 total\n" + prefix1("[web] ", red), Tests{7, 0, 0}, true, 0, false},
+		{"no test, and a log", "Ran 0 tests in 0.000s\n\nOK\n" + prefix1("[web] ", green), Tests{}, true, 0, false},
+		{"no Go test, and a log", prefix1("[web] ", green) + "ok  \texample.com/m\t0.1s [no tests to run]\n", Tests{}, true, 0, false},
 		{"one red, one green", prefix1("[web] ", red) + prefix1("[api] ", green), Tests{4, 2, 0}, true, 0, false},
 		{"both red", prefix1("[web] ", red) + prefix1("[api] ", red), Tests{2, 4, 0}, true, 4, true},
 		{"mixed", mixed, Tests{1, 1, 0}, true, 0, false},

@@ -103,7 +103,7 @@ func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error
 		}
 		return broken(verify.Missing, receipts.Missing, text), nil
 	case err != nil && ctx.Err() != nil:
-		return nil, err
+		return nil, interrupt.Ended(ctx, err)
 	case err != nil:
 		q.unusable = err
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil

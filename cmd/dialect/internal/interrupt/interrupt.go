@@ -183,18 +183,23 @@ func Await(ctx context.Context, f func() error) error {
 	go func() { done <- f() }()
 	select {
 	case err := <-done:
-		return err
+		return Ended(ctx, err)
 	case <-ctx.Done():
 	}
 	select {
 	case err := <-done:
-		if errors.Is(err, context.Canceled) {
-			return exit.Status(Status(ctx))
-		}
-		return err
+		return Ended(ctx, err)
 	case <-time.After(storeGrace):
 		return exit.Failf(Status(ctx), "interrupted while the store was busy")
 	}
+}
+
+// Ended returns err, or the exit status of an interruption where that is what err is of.
+func Ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return exit.Status(Status(ctx))
+	}
+	return err
 }
 
 // storeGrace is how long a command that was interrupted waits for the store.

@@ -138,7 +138,7 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 	case errors.Is(err, sqlite.ErrNoStore):
 		return none
 	case errors.Is(err, sqlite.ErrBusy):
-		return exit.Failf(exit.Refused, "%v", err).Hint("another process is writing to it: try again")
+		return exit.Failf(exit.Refused, "%v", err).Hint("%s", Remedy(err))
 	case errors.As(err, &broken):
 		return unusable(exit.Failf(exit.Refused, "%v", err), err)
 	}
@@ -166,6 +166,8 @@ func Remedy(err error) string {
 	switch {
 	case errors.As(err, &broken) && errors.As(err, &foreign) && archive.Project(broken.Path) == "":
 		return "dialect did not make what stands there: name another path for the store: --store PATH"
+	case errors.Is(err, sqlite.ErrBusy):
+		return "another process is writing to it: try again"
 	case errors.Is(err, sqlite.ErrNoRoom):
 		return "make room on its disk, then try again: what was recorded is still there"
 	case errors.Is(err, sqlite.ErrLongPath):
