@@ -376,9 +376,9 @@ func (w *world) cell(out string, status int) string {
 // audit has the orchestrator check the store against its log.
 func (w *world) audit() string {
 	w.t.Helper()
-	args := []string{"receipts", "audit", "--all-signed"}
+	args := []string{"receipts", "audit"}
 	if w.key != "" {
-		args = append(args, "--key", w.path("boss.pub"))
+		args = append(args, "--all-signed", "--key", w.path("boss.pub"))
 	}
 	if w.checkpoint != "" {
 		args = append(args, "--since", w.checkpoint)

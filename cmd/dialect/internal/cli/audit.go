@@ -42,6 +42,12 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			switch {
+			case f.unsigned && f.bundle != "":
+				return exit.Usagef("--bundle and --all-signed exclude each other: verify --bundle asks for a level")
+			case f.unsigned && p.Keys == nil:
+				return exit.Usagef("--all-signed needs a --key: it says whose signatures count")
+			}
 			if f.bundle != "" {
 				book, refused, err := inquiry.OpenBundle(u.In, f.bundle, p.Keys, kept)
 				if err == nil {

@@ -36,7 +36,15 @@ func newReceiptsExport(u *ui) *cobra.Command {
   dialect receipts export --bundle g-8fc71b27dd92 >proof.json
   dialect verify --bundle proof.json --tree HEAD --require quality --key boss.pub`,
 		ValidArgsFunction: completeIDs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.bundle && cmd.Flags().Changed("format"):
+				return exit.Usagef("--bundle and --format exclude each other: a bundle has a form of its own")
+			case f.since != "" && !f.bundle:
+				return exit.Usagef("--since is shown in a bundle: say --bundle ID...")
+			case f.keyFD != "" && f.format != "intoto":
+				return exit.Usagef("--key-fd signs statements: say --format intoto")
+			}
 			p, w := store.Place{Name: f.store}, bufio.NewWriter(u.Out)
 			var err error
 			switch {

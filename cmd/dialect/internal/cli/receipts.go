@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,6 +51,12 @@ validate and verify answer from the authenticated log.`,
 			f.filter.Status = receipts.Status(f.status)
 			if f.status == "success" {
 				f.filter.Status = receipts.Succeeded
+			}
+			if all := []receipts.Status{"", receipts.Succeeded, receipts.StatusFailed, receipts.NotConfigured, receipts.Pending}; !slices.Contains(all, f.filter.Status) {
+				return exit.Usagef("--status %q: want succeeded, failed, not_configured or pending", f.status)
+			}
+			if f.filter.Limit < 0 {
+				return exit.Usagef("--limit %d: want a positive number, or 0 for all", f.filter.Limit)
 			}
 			old, err := store.Age(f.since)
 			if err != nil {

@@ -78,6 +78,8 @@ func (o *Options) Check() error {
 		return exit.Usagef("--changed goes with neither --failed nor --no-tree")
 	case o.Budget.Timeout < 0:
 		return exit.Usagef("--timeout %v: want a positive duration", o.Budget.Timeout)
+	case o.DeferGate && o.AcceptFlaky != "":
+		return exit.Usagef("--defer-gate and --accept-flaky exclude each other: the gate accepts that is made later")
 	case o.AcceptFlaky == "REASON":
 		return exit.Usagef("--accept-flaky REASON: say why, in your own words")
 	case o.Budget.Stall < 0:

@@ -53,6 +53,8 @@ type Options struct {
 // Check says what is wrong with the options; it fills in nothing.
 func (o *Options) Check() error {
 	switch {
+	case o.Engine == "" && (o.Queue+o.Depot+o.Address+o.Namespace != "" || len(o.Keys) > 0 || o.Untracked):
+		return exit.Usagef("--engine temporal is missing: --address, --namespace, --task-queue, --remote, --worker-key and --send-untracked are of a run on workers")
 	case o.Engine == "" || o.Engine == "local":
 		return nil
 	case o.Engine != Name:
