@@ -47,7 +47,7 @@
 //     expects no more than an exit status of 0.
 //  11. The inputs of each member's binding are those that the caller computed, where it
 //     did.
-//  12. It is of the session and nonce that are asked for. It is no older than what is asked for, and neither is the run of each
+//  12. It is of the session and nonce that are asked for. It has at most the age that is asked for, and so has the run of each
 //     member: one that repeats a result is as old as the receipt that it repeats (TestAge). No member repeats an earlier result if
 //     fresh ones are asked for. If a run is named, all of it was recorded after that run began (TestAfter).
 //
