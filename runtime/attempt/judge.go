@@ -227,7 +227,7 @@ func pnpmMisses(p *process.Result) bool {
 	if p.Stdout.Bytes+p.Stderr.Bytes > int64(len(p.Tail)) || !bytes.Contains(p.Tail, []byte("package.json exists, but node_modules missing, did you mean to install?")) {
 		return false
 	}
-	unfound := false
+	unfound, said := false, 0
 	for line := range bytes.Lines(p.Tail) {
 		line = bytes.TrimRight(line, "\r\n")
 		switch {
@@ -235,9 +235,11 @@ func pnpmMisses(p *process.Result) bool {
 			unfound = true
 		case !pnpmSays().Match(line):
 			return false
+		case bytes.HasPrefix(line, []byte("> ")), bytes.HasPrefix(line, []byte("$ ")):
+			said++
 		}
 	}
-	return unfound
+	return unfound && said <= 2 // the package and its script
 }
 
 // failures are what failed, as the output tells it; none if nothing in it reads like an error. of are the failures in

@@ -65,6 +65,7 @@ func TestMissing(t *testing.T) {
 		{[]string{"npm", "test"}, 1, "", "sh: 1: vitest: not found\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"pnpm", "test"}, 1, "Local package.json exists, but node_modules missing, did you mean to install?\n", "sh: 1: vitest: not found\n--- FAIL: TestX (0.00s)\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"pnpm", "test"}, 1, "Local package.json exists, but node_modules missing, did you mean to install?\n", "cat: data.json: No such file or directory\n", receipts.StopExitCode, "exit 1"},
+		{[]string{"pnpm", "test"}, 1, "\n> x@ test /x\n> node t.js; upload\n\n> seven is wrong\n\u2009WARN\u2009  Local package.json exists, but node_modules missing, did you mean to install?\n", "sh: 1: upload: not found\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"pnpm", "test"}, 1, "\n> x@ test /x\n> node t.js; r=$?; upload-coverage; exit $r\n\n12 checks\nseven is wrong\n\u2009ELIFECYCLE\u2009 Test failed. See above for more details.\n\u2009WARN\u2009  Local package.json exists, but node_modules missing, did you mean to install?\n", "sh: 1: upload-coverage: not found\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"pnpm", "test"}, 1, "Local package.json exists, but node_modules missing, did you mean to install?\n", "one broken\n", receipts.StopExitCode, "exit 1"},
 		{[]string{"make", "test"}, 127, "", "", receipts.StopExitCode, "exit 127"},

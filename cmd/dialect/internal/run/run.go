@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
@@ -246,7 +247,7 @@ func (o *Options) bound(v *voice.Voice, p *project.Program, flags ...string) (*p
 		return nil, exit.Status(exit.Fault)
 	}
 	p.Plan.Script.Flags = append(flags, o.Again...)
-	if err := marked(p.Plan); err != nil {
+	if err := marked(p); err != nil {
 		return nil, err
 	}
 	if err := ofOuter(p.Plan, exit.Refused); err != nil && !o.DryRun {
@@ -264,11 +265,19 @@ func (o *Options) bound(v *voice.Voice, p *project.Program, flags ...string) (*p
 	return p, nil
 }
 
-// marked refuses a line that was copied from a report, with what stands there for a secret: it would be carried out with that.
-func marked(p *plan.Plan) (err error) {
-	plan.Walk(p.Steps, func(s *plan.Step) {
+// marked refuses a line that was copied from a report, with what stands there for a secret: it would be carried out with that. What a
+// file says of its own is not of a report.
+func marked(p *project.Program) (err error) {
+	var set []string
+	for _, v := range p.Vars {
+		if redact.Marked(v) {
+			set = append(set, v)
+		}
+	}
+	plan.Walk(p.Plan.Steps, func(s *plan.Step) {
 		for _, v := range s.Values {
-			if redact.Marked(v.Text) && err == nil {
+			copied := p.Script.Path == "" || slices.ContainsFunc(set, func(text string) bool { return strings.Contains(v.Text, text) })
+			if copied && redact.Marked(v.Text) && err == nil {
 				err = exit.Usagef("%s:%d: %s stands for a secret that dialect has taken out of what it shows and keeps", s.Line.File, s.Line.Number, diag.Printable(v.Text)).
 					Hint("write the value itself")
 			}
@@ -295,6 +304,12 @@ func (o *Options) Rerun(v *voice.Voice, id string) error {
 		return store.NotKept(err)
 	}
 	o.Clean = o.Clean || d.Clean && !o.InPlace
+	if what := again.Script; id == "" {
+		if what == "" {
+			what = strings.Join(again.Lines, ", ")
+		}
+		v.Notef("running again what %s ran: %s", d.Run, diag.Printable(what))
+	}
 	vars, err := script.Variables(o.Set)
 	if err != nil {
 		return err
