@@ -245,8 +245,9 @@ func placeOf(name string) (string, error) {
 }
 
 // Inside refuses the file or folder name where a link on the way to it leads out of the repository that has the
-// link: a user who names a file, or all files of a folder by a pattern, does not name what a link in a repository of
-// others leads to. Outside of repositories a file that is a link itself must lead to its own folder or below it.
+// link: a user who names a file, or all files of a folder by a pattern, does not name what a link in a project of
+// others leads to. Outside of repositories a link must lead to its own folder or below it, if it is the file itself or is below
+// the working directory; other links above a file are the system's, such as /tmp of macOS.
 // What is missing at the end of name leads nowhere.
 func Inside(name string) error {
 	name, err := filepath.Abs(name)
@@ -254,13 +255,13 @@ func Inside(name string) error {
 		return err
 	}
 	at := filepath.VolumeName(name) + string(filepath.Separator)
-	rest := name[len(at):]
+	rest, below := name[len(at):], false
 	if wd, err := os.Getwd(); err == nil { // where the user is, by whatever link
 		if rel, err := filepath.Rel(wd, name); err == nil && filepath.IsLocal(rel) {
 			if at, err = filepath.EvalSymlinks(wd); err != nil {
 				return err
 			}
-			rest = rel
+			rest, below = rel, true
 		}
 	}
 	words := strings.Split(rest, string(filepath.Separator))
@@ -282,7 +283,7 @@ func Inside(name string) error {
 			return fmt.Errorf("%s is a link that leads nowhere: %w", place.Short(next), regular.Reason(err))
 		}
 		top := place.Repository(at)
-		system := i < len(words)-1 && !place.Exists(filepath.Join(top, ".git")) // such as /tmp of macOS
+		system := !below && i < len(words)-1 && !place.Exists(filepath.Join(top, ".git"))
 		if rel, err := filepath.Rel(top, target); !system && (err != nil || !filepath.IsLocal(rel)) {
 			return fmt.Errorf("%s is a link that leads out of %s, to %s", place.Short(next), top, target)
 		}
