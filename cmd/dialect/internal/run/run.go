@@ -224,7 +224,7 @@ func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]s
 	if o.Failed {
 		_, logs := o.Paths(p.Matrix.Root)
 		if copied, err := store.Copied(o.Notary); err != nil {
-			return nil, nil, false, err
+			return nil, nil, false, NoNotary(err)
 		} else if copied != "" {
 			logs = archive.Of(copied)
 		}
