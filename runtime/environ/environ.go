@@ -30,7 +30,7 @@ func InCI() bool {
 func Absolute() {
 	for _, name := range [...]string{"HOME", "TMPDIR"} {
 		if dir := os.Getenv(name); dir != "" && !filepath.IsAbs(dir) {
-			if abs, err := filepath.Abs(dir); err == nil { // else there is no working directory, which is said later
+			if abs, err := filepath.Abs(dir); err == nil { // else the working directory is gone: who needs it says so
 				_ = os.Setenv(name, abs)
 			}
 		}
