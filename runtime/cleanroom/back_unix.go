@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -264,11 +265,19 @@ func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name str
 		return settle(live, temp, name, old, err)
 	}
 	mode := os.FileMode(st.Mode & 0o777)
+	var was *os.File                                                          // whose place it takes; nil for none
 	if info, err := live.Lstat(name); err == nil && info.Mode().IsRegular() { // a private file stays one
 		mode = info.Mode().Perm() &^ 0o111
 		if st.Mode&0o100 != 0 {
 			mode |= mode & 0o444 >> 2
 		}
+		switch was, err = live.OpenFile(name, os.O_RDONLY|regular.OwnFlags, 0); {
+		case errors.Is(err, fs.ErrNotExist):
+			return errEdited
+		case err != nil:
+			return err
+		}
+		defer was.Close()
 	}
 	fd, err := openFile(from)
 	if err != nil {
@@ -283,7 +292,12 @@ func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name str
 	if err == nil && n != st.Size {
 		err = errors.New("it changed while it was copied")
 	}
-	return settle(live, temp, name, old, errors.Join(err, to.Chmod(mode), to.Close()))
+	if was != nil {
+		err = errors.Join(err, regular.Inherit(to, was, mode))
+	} else {
+		err = errors.Join(err, to.Chmod(mode))
+	}
+	return settle(live, temp, name, old, errors.Join(err, to.Close()))
 }
 
 // settle gives what was written at temp its name. Where that fails, or err says that it was not written, nothing of it is left.

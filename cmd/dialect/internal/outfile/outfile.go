@@ -411,8 +411,8 @@ func (o *File) Append(write func(io.Writer) error) error {
 }
 
 // Replace puts text in the place of a settled file by a temporary file beside it, so that
-// the old content stays until the new one is whole. An existing file keeps its mode; a new
-// one gets mode less the umask.
+// the old content stays until the new one is whole. An existing file keeps its mode, and what
+// [regular.Inherit] keeps; a new one gets mode less the umask.
 //
 // It writes in the folder that was settled. Where a tool has removed that folder and made another
 // one, it settles the place again; a link in its place is an error.
@@ -446,7 +446,12 @@ func (o *File) Replace(text []byte, mode fs.FileMode) error {
 	}
 	_, err = f.Write(text)
 	if info, serr := o.folder.Lstat(base); err == nil && serr == nil && info.Mode().IsRegular() {
-		err = f.Chmod(info.Mode().Perm())
+		if was, oerr := o.folder.OpenFile(base, os.O_RDONLY|regular.OwnFlags, 0); oerr == nil {
+			err = regular.Inherit(f, was, info.Mode().Perm())
+			was.Close()
+		} else { // it can be written, and not read
+			err = f.Chmod(info.Mode().Perm() & 0o700)
+		}
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/regular"
 )
 
 // in works in a folder of its own, with these files.
@@ -246,6 +247,24 @@ func TestInside(t *testing.T) {
 		if err := Inside(name); (err == nil) != ok {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A file that is rewritten keeps its owner and group.
+func TestRewriteOwner(t *testing.T) {
+	dir := in(t, "a")
+	if err := os.Chown("a", 1234, 100); err != nil {
+		t.Skip("only root gives files away: ", err)
+	}
+	if err := Rewrite([]Edit{{Path: filepath.Join(dir, "a"), Text: []byte("is")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := regular.Owner(info); got != 1234 || info.Mode().Perm() != 0o640 {
+		t.Errorf("it belongs to %d, mode %o", got, info.Mode().Perm())
 	}
 }
 
