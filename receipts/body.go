@@ -339,7 +339,7 @@ type Planned struct {
 	Step     string `json:"step"`
 	Line     int    `json:"line"`
 	Binding  string `json:"binding,omitempty"`
-	Command  Hash   `json:"command,omitzero"` // of a process; see [CommandHash]
+	Command  Hash   `json:"command,omitzero"` // see [CommandHash]; zero for what a run --defer-gate may have no receipt of: gates, and lines for after a failure
 	Required bool   `json:"required,omitempty"`
 }
 

@@ -3,6 +3,8 @@
 // is never read. What was opened is looked at, not its name, so it does not matter when
 // somebody puts something else there.
 //
+// A file that takes the place of another one gets what that had beside its content by [Inherit].
+//
 // It also looks for names in a folder, [In], and walks paths by hand: [Above] goes up, a [Way] goes over links.
 package regular
 

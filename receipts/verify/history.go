@@ -300,7 +300,8 @@ func (s *Session) executableNote(res *Result, m *receipts.Entry, r *receipts.Rec
 }
 
 // ranAll reports whether each command that a run had planned is among the steps that have a
-// receipt. Gates do not count: those of a run can be left for somebody else to make.
+// receipt. A gate that it left for somebody else to make has no command in its record; one that it was to make itself, and has
+// not, was refused or not reached.
 func ranAll(run *receipts.Run, steps map[string]bool) bool {
 	return run.More == 0 && !slices.ContainsFunc(run.Planned, func(p receipts.Planned) bool { return !p.Command.IsZero() && !steps[p.Step] })
 }

@@ -34,7 +34,14 @@ func (x *Executor) runRecord(started receipts.Time) *receipts.Run {
 	}
 	// A body holds some hundred of these; Record counts the rest.
 	const most = 400
+	left := make(map[string]bool) // steps of which a run that leaves its gate to others may have no receipt, and be complete
 	plan.Walk(p.Steps, func(s *plan.Step) {
+		if x.opt.DeferGate && (IsGate(s) || s.WhenFailure) || left[s.ID] {
+			left[s.ID] = true
+			for _, m := range s.Members { // which come after it
+				left[m.ID] = true
+			}
+		}
 		if s.Kind == plan.Composite {
 			return
 		}
@@ -43,7 +50,7 @@ func (x *Executor) runRecord(started receipts.Time) *receipts.Run {
 			return
 		}
 		planned := receipts.Planned{Step: s.ID, Line: s.Line.Number, Binding: s.Binding, Required: s.ReceiptRequired}
-		if len(s.Argv) > 0 || s.Kind == plan.MCP {
+		if (len(s.Argv) > 0 || s.Kind == plan.MCP) && !left[s.ID] {
 			planned.Command = receipts.CommandHash(x.command(s))
 			if x.opt.Controls[s.ID] != nil {
 				planned.Binding, planned.Command = "", receipts.CommandHash(receipts.ControlArgv(planned.Command))

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -444,5 +445,35 @@ func TestKeepNamed(t *testing.T) {
 	wrote(t, r, "ln -sf /etc/passwd a.txt")
 	if _, err := r.Enter(); err == nil || !strings.Contains(err.Error(), "leads out of the tree") {
 		t.Errorf("after a link that leads out: %v", err)
+	}
+}
+
+// TestKeepOwner has a line write files that others have a part in: their owner, group and ACL stay.
+func TestKeepOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives files away")
+	}
+	root := project(t, home(t))
+	path := filepath.Join(root, "a.txt")
+	if err := errors.Join(os.Chown(path, 1234, 100), os.Chmod(path, 0o640)); err != nil {
+		t.Fatal(err)
+	}
+	r := confined(t, root)
+	s, res, err := in(t, r, []string{"sh", "-c", "echo new >a.txt; chmod +x a.txt"})
+	if err != nil || res.ExitCode != 0 {
+		t.Fatalf("%v %+v", err, res)
+	}
+	if err := s.Keep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st := info.Sys().(*syscall.Stat_t); st.Uid != 1234 || st.Gid != 100 || info.Mode().Perm() != 0o750 {
+		t.Errorf("%d:%d, mode %o", st.Uid, st.Gid, info.Mode().Perm())
+	}
+	if text, err := os.ReadFile(path); string(text) != "new\n" {
+		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -68,18 +69,29 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, n
 		return 1
 	})
 	names = ordered
-	var edited []string
+	var edited, inWay []string
 	for _, name := range names {
-		ok, err := c.untouched(ctx, live, name, goes)
-		if err != nil {
+		ok, way, err := c.untouched(ctx, live, name, goes)
+		switch {
+		case err != nil:
 			return err
-		}
-		if !ok {
+		case way != "" && !slices.Contains(inWay, way):
+			inWay = append(inWay, way)
+		case !ok && way == "":
 			edited = append(edited, name)
 		}
 	}
+	var why []string
 	if len(edited) > 0 {
-		return fmt.Errorf("what it wrote is not brought back, since the working tree was edited meanwhile: %s", list(edited))
+		why = append(why, "the working tree was edited meanwhile: "+list(edited))
+	}
+	if n := len(inWay); n == 1 {
+		why = append(why, list(inWay)+" is in the way, which is not in the snapshot (git ignores it, or it was made meanwhile): move it away, and run the line again")
+	} else if n > 1 {
+		why = append(why, list(inWay)+" are in the way, which are not in the snapshot (git ignores them, or they were made meanwhile): move them away, and run the line again")
+	}
+	if len(why) > 0 {
+		return errors.New("what it wrote is not brought back, since " + strings.Join(why, "; "))
 	}
 	for i, name := range names {
 		var err error
@@ -87,7 +99,7 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, n
 			err = context.Cause(ctx)
 		}
 		if ok := false; err == nil {
-			if ok, err = c.untouched(ctx, live, name, goes); err == nil && !ok {
+			if ok, _, err = c.untouched(ctx, live, name, goes); err == nil && !ok {
 				err = errEdited
 			}
 		}
@@ -102,28 +114,36 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, n
 }
 
 // untouched reports whether the tree live has at a path what the snapshot has there, or nothing: also where that is a folder all of
-// whose files are among those that go.
-func (c *checkout) untouched(ctx context.Context, live *os.Root, name string, goes map[string]bool) (bool, error) {
+// whose files are among those that go. Where it has a file that the snapshot does not have, inWay is its name.
+func (c *checkout) untouched(ctx context.Context, live *os.Root, name string, goes map[string]bool) (ok bool, inWay string, err error) {
 	if c.has(name) {
-		return c.isThere(ctx, live, name)
+		ok, err = c.isThere(ctx, live, name)
+		return ok, "", err
 	}
 	info, err := live.Lstat(filepath.FromSlash(name))
 	switch {
 	case err == nil && info.IsDir() && !goes[name]:
-		return onlyGoing(ctx, live, name, goes)
+		inWay, err = notGoing(ctx, live, name, goes)
+		return inWay == "", inWay, err
+	case err == nil:
+		return false, name, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return true, nil
+		return true, "", nil
 	case errors.Is(err, unix.ENOTDIR): // below a file of the snapshot, which the command replaced by a directory
 		parent, _ := split(name)
 		for parent != "" && !c.has(parent) {
+			if info, err := live.Lstat(filepath.FromSlash(parent)); err == nil && !info.IsDir() {
+				return false, parent, nil
+			}
 			parent, _ = split(parent)
 		}
 		if parent == "" {
-			return false, nil
+			return false, "", nil
 		}
-		return c.isThere(ctx, live, parent)
+		ok, err = c.isThere(ctx, live, parent)
+		return ok, "", err
 	}
-	return false, err
+	return false, "", err
 }
 
 // isThere reports whether the tree live has the snapshot's file of a name, of which there is one.
@@ -135,22 +155,21 @@ func (c *checkout) isThere(ctx context.Context, live *os.Root, name string) (boo
 	return ok, err
 }
 
-// onlyGoing reports whether all files of a folder are among those that go.
-func onlyGoing(ctx context.Context, live *os.Root, dir string, goes map[string]bool) (bool, error) {
-	only := true
-	err := fs.WalkDir(live.FS(), dir, func(name string, e fs.DirEntry, err error) error {
+// notGoing returns the first file of a folder that is not among those that go; empty for none.
+func notGoing(ctx context.Context, live *os.Root, dir string, goes map[string]bool) (stays string, err error) {
+	err = fs.WalkDir(live.FS(), dir, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case !e.IsDir() && !goes[name]:
-			only = false
+			stays = name
 			return fs.SkipAll
 		}
 		return nil
 	})
-	return only, err
+	return stays, err
 }
 
 // left looks at what an upper layer has at a path; gone: no file.
@@ -246,11 +265,19 @@ func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name str
 		return settle(live, temp, name, old, err)
 	}
 	mode := os.FileMode(st.Mode & 0o777)
+	var was *os.File                                                          // whose place it takes; nil for none
 	if info, err := live.Lstat(name); err == nil && info.Mode().IsRegular() { // a private file stays one
 		mode = info.Mode().Perm() &^ 0o111
 		if st.Mode&0o100 != 0 {
 			mode |= mode & 0o444 >> 2
 		}
+		switch was, err = live.OpenFile(name, os.O_RDONLY|regular.OwnFlags, 0); {
+		case errors.Is(err, fs.ErrNotExist):
+			return errEdited
+		case err != nil:
+			return err
+		}
+		defer was.Close()
 	}
 	fd, err := openFile(from)
 	if err != nil {
@@ -265,7 +292,12 @@ func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name str
 	if err == nil && n != st.Size {
 		err = errors.New("it changed while it was copied")
 	}
-	return settle(live, temp, name, old, errors.Join(err, to.Chmod(mode), to.Close()))
+	if was != nil {
+		err = errors.Join(err, regular.Inherit(to, was, mode))
+	} else {
+		err = errors.Join(err, to.Chmod(mode))
+	}
+	return settle(live, temp, name, old, errors.Join(err, to.Close()))
 }
 
 // settle gives what was written at temp its name. Where that fails, or err says that it was not written, nothing of it is left.

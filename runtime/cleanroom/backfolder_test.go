@@ -26,7 +26,11 @@ func TestBackFolder(t *testing.T) {
 		"folder":         {"rm a.txt; mkdir -p a.txt/b; echo x >a.txt/b/c", "", ""},
 		"folder, empty":  {"rm -r build; mkdir build", "", ""},
 		"there and back": {"rm -r build; mkdir -p build/x; echo x >build/x/y", "", ""},
-		"a file beside":  {"rm -r build; echo f >build", "echo mine >build/out.cache", "edited meanwhile: build"},
+		"a file beside":  {"rm -r build; echo f >build", "echo mine >build/out.cache", "what it wrote is not brought back, since build/out.cache is in the way, which is not in the snapshot (git ignores it, or it was made meanwhile): move it away, and run the line again"},
+		"a link beside":  {"rm -r build; ln -s a.txt build", "mkdir build/logs; echo mine >build/logs/l; echo mine >build/m", "since build/logs/l is in the way"},
+		"files beside":   {"rm -r build/sub; echo f >build/sub; echo n >new; echo g >a.txt", "echo mine >build/sub/z; echo mine >new", "since build/sub/z, new are in the way, which are not"},
+		"above it":       {"mkdir -p new/deep; echo n >new/deep/f", "echo mine >new", "since new is in the way"},
+		"both":           {"rm -r build; echo f >build", "echo mine >build/x; echo mine >build/y", "edited meanwhile: build/x; build/y is in the way"},
 		"one edited":     {"rm -r build; echo f >build", "echo mine >build/x", "edited meanwhile: build/x"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,6 +27,13 @@ func TestForks(t *testing.T) {
 		{"turbo", start + "@m/a:test: > @m/a@1.0.0 test /w/p/a\n@m/a:test: FAIL " + red, Tests{8, 1, 0}, true, true, []string{"/w/p/a/test/a.test.js adds"}},
 		{"turbo, without a folder", start + "@m/a:test: FAIL " + red, Tests{8, 1, 0}, true, true, []string{"test/a.test.js adds"}},
 		{"pnpm", pnpm, Tests{8, 1, 0}, true, true, nil},
+		{"pnpm, a folder with a blank", strings.ReplaceAll(pnpm, "p/a", "my pkgs/a (old) c++"), Tests{8, 1, 0}, true, true, nil},
+		{"pnpm, folders of which one begins as another", strings.NewReplacer("p/a", "p/a: b", "p/b", "p/a").Replace(pnpm), Tests{8, 1, 0}, true, true, nil},
+		{"pnpm, a script with a blank", strings.ReplaceAll(pnpm, " test", " test unit"), Tests{8, 1, 0}, true, true, nil},
+		{"pnpm, a folder in other letters", strings.ReplaceAll(pnpm, "p/a", "pakete/größe"), Tests{8, 1, 0}, true, true, nil},
+		{"a price among tests", "TAP version 13\nnot ok 1 - the price in US$ is shown\nok 2 - adds\n1..2\n", Tests{1, 1, 0}, true, true, []string{"the price in US$ is shown"}},
+		{"lerna, a name as of before", "a+(b)~c: > a+(b)~c@1.0.0 test\nalfa: > alfa@1.0.0 test\na+(b)~c: Tests:       7 passed, 7 total\nalfa: Tests:       1 failed, 1 passed, 2 total\n", Tests{8, 1, 0}, true, true, nil},
+		{"nx, a project with a blank", "> nx run my app (old):test\n\n> nx run b:test\n\nmy app (old): Tests:       7 passed, 7 total\nb: Tests:       1 failed, 1 passed, 2 total\n", Tests{8, 1, 0}, true, true, nil},
 		{"lerna", "lerna info Executing command in 2 packages: \"npm run test\"\nalfa: > alfa@1.0.0 test\nalfa: > jest\n@m/b: > @m/b@1.0.0 test /w/p/b\nalfa: Tests:       7 passed, 7 total\n@m/b: Tests:       1 failed, 1 passed, 2 total\n", Tests{8, 1, 0}, true, true, nil},
 		{"nx", "> nx run a:test\n\n> nx run b:test --ci\n> nx run b:e2e\n\na: Tests:       7 passed, 7 total\nb: Tests:       1 failed, 1 passed, 2 total\n", Tests{8, 1, 0}, true, true, nil},
 		{"nx, not mixed", "> nx run a:test\n\nTests:       7 passed, 7 total\n\n> nx run b:test\n\nTests:       1 failed, 1 passed, 2 total\n", Tests{8, 1, 0}, true, false, nil},
@@ -88,6 +95,22 @@ func TestForksInForks(t *testing.T) {
 		if len(count.forked[i].forked)+len(r.forked[i].forked) > 0 {
 			t.Fatal("a command has commands")
 		}
+	}
+}
+
+// What pnpm may have started takes bounded memory, and its lines count once one of them comes.
+func TestForksMaybe(t *testing.T) {
+	var out strings.Builder
+	for i := range 20 * maxForks {
+		fmt.Fprintf(&out, "my folder %d test$ jest\n", i)
+	}
+	for i := range 20 * maxForks {
+		fmt.Fprintf(&out, "my folder %d test: Tests:       1 passed, 1 total\n", i)
+	}
+	var count Counter
+	count.Write(0, []byte(out.String()))
+	if tests, ok := count.Tests(); !ok || tests.Passed != maxForks || len(count.forked) != maxForks || len(count.forks.maybe) > maxMaybe {
+		t.Errorf("%+v, %v, %d, %d", tests, ok, len(count.forked), len(count.forks.maybe))
 	}
 }
 

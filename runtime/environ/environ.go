@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -22,6 +23,18 @@ import (
 func InCI() bool {
 	v := os.Getenv("CI")
 	return v != "" && v != "0" && !strings.EqualFold(v, "false")
+}
+
+// Absolute makes HOME and TMPDIR of this process absolute, for all that reads them later: commands run in other folders, where a relative one
+// would be another.
+func Absolute() {
+	for _, name := range [...]string{"HOME", "TMPDIR"} {
+		if dir := os.Getenv(name); dir != "" && !filepath.IsAbs(dir) {
+			if abs, err := filepath.Abs(dir); err == nil { // else the working directory is gone: who needs it says so
+				_ = os.Setenv(name, abs)
+			}
+		}
+	}
 }
 
 // columns is the width that tools are given: pytest and others cut the reason of a failure at the width of

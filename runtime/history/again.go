@@ -3,6 +3,8 @@ package history
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/archive"
@@ -59,6 +61,12 @@ func GivenTo(doc *report.Document) Given {
 	return g
 }
 
+// For returns what of g a line of that text needs by itself: a variable that only another line takes would be refused.
+func (g Given) For(text string) Given {
+	g.Set = slices.DeleteFunc(slices.Clone(g.Set), func(set string) bool { return !report.Takes(text, set) })
+	return g
+}
+
 // An Again is what has to be run to run something again.
 type Again struct {
 	Script string   // FILE, FILE:LINE or FILE:LINE.MEMBER; empty where the lines were no file's
@@ -77,6 +85,7 @@ func (d Documents) Again(store string, doc *report.Document, l *report.DocResult
 				again.Lines = append(again.Lines, line.Text)
 			}
 		}
+		again.Given = again.Given.For(strings.Join(again.Lines, "\n"))
 		return again, nil
 	}
 	// Anyone who can write the store can write the document.

@@ -1,6 +1,7 @@
 package notary
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ type Client struct {
 // dialTime bounds how long a notary may take to greet.
 const dialTime = 10 * time.Second
 
-// Dial finds out whether a notary listens on a socket and answers this process.
+// Dial finds out whether a notary listens on a socket and answers this process. ctx bounds how long that may take, and nothing else.
 func Dial(ctx context.Context, socket string) (*Client, error) {
 	c := &Client{socket: socket}
 	c.folder, _ = os.Getwd() // a service says that it cannot be found
@@ -46,20 +47,31 @@ func (c *Client) Key() string { return c.key }
 
 // connect makes a connection on which a request can be sent.
 func (c *Client) connect(ctx context.Context) (net.Conn, string, error) {
-	d := net.Dialer{Timeout: dialTime}
-	conn, err := d.DialContext(ctx, "unix", c.socket)
-	if err != nil {
+	fail := func(err error) (net.Conn, string, error) {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("it says nothing: %w", err)
+		}
 		return nil, "", fmt.Errorf("no notary answers on %s: %w", c.socket, err)
 	}
-	_ = conn.SetDeadline(time.Now().Add(dialTime))
+	greeted, stop := context.WithTimeout(ctx, dialTime)
+	defer stop()
+	var d net.Dialer
+	conn, err := d.DialContext(greeted, "unix", c.socket)
+	if err != nil {
+		return fail(cmp.Or(context.Cause(greeted), err))
+	}
+	cut := context.AfterFunc(greeted, func() { conn.Close() })
 	var a answer
 	if err = writeFrame(conn, request{Hello: version}); err == nil {
 		err = readFrame(conn, &a)
 	}
+	if !cut() {
+		err = context.Cause(greeted)
+	}
 	switch {
 	case err != nil:
 		conn.Close()
-		return nil, "", fmt.Errorf("no notary answers on %s: %w", c.socket, err)
+		return fail(err)
 	case a.Refused != nil:
 		conn.Close()
 		return nil, "", a.Refused
@@ -67,7 +79,6 @@ func (c *Client) connect(ctx context.Context) (net.Conn, string, error) {
 		conn.Close()
 		return nil, "", errFrame
 	}
-	_ = conn.SetDeadline(time.Time{})
 	return conn, a.Hello.Key, nil
 }
 

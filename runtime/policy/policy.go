@@ -501,7 +501,7 @@ func Load(root string) (*Pin, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR):
 		return nil, unknown(err)
 	case err != nil:
 		return nil, err

@@ -715,11 +715,29 @@ func seconds(s float64) string {
 
 // rerun returns the command that runs a line again, by its text where the script is not a file.
 func rerun(script DocScript, file, at, text string) string {
-	words := append([]string{"dialect", "run"}, script.Flags...)
+	words := []string{"dialect", "run"}
 	if script.Path == "" {
-		return Command(append(words, "-e", text))
+		return Command(append(append(words, flagsOf(script.Flags, text)...), "-e", text))
 	}
-	return Command(append(words, file+":"+at))
+	return Command(append(append(words, script.Flags...), file+":"+at))
+}
+
+// flagsOf returns the flags of a run that a run of one of its lines alone, of that text, needs.
+func flagsOf(flags []string, text string) (kept []string) {
+	for i := 0; i < len(flags); i++ {
+		if flags[i] != "--set" || i+1 == len(flags) {
+			kept = append(kept, flags[i])
+		} else if i++; Takes(text, flags[i]) {
+			kept = append(kept, "--set", flags[i])
+		}
+	}
+	return kept
+}
+
+// Takes reports whether a line of that text takes the variable of --set NAME=VALUE. A --set of what no line takes is refused.
+func Takes(text, set string) bool {
+	name, _, _ := strings.Cut(set, "=")
+	return strings.Contains(text, "{"+name+"}")
 }
 
 // AgentVariable names the variable that says that an agent reads the report, on a machine of CI

@@ -21,6 +21,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/remote"
@@ -48,6 +49,7 @@ func run(args []string) int {
 		process.Guard()
 		return 0
 	}
+	environ.Absolute()
 	var err error
 	switch {
 	case len(args) == 2 && args[1] == "client":

@@ -132,7 +132,10 @@ func (f *explainFlags) load(u *ui, args, line []string) (*project.Program, map[s
 		return nil, nil, err
 	}
 	p, err := project.Load(s, f.routing)
-	return p, vars, exit.NoMatrix(err)
+	if err != nil {
+		return nil, nil, exit.NoMatrix(err)
+	}
+	return p, vars, script.Used(vars, p)
 }
 
 // script prints what the lines of a script run, and what variables it takes.

@@ -76,6 +76,13 @@ func (f *initFlags) init(u *ui, dir string) error {
 	case err != nil:
 		return exit.Usagef("%w", err)
 	}
+	if f.force {
+		for _, file := range p.Files() {
+			if err := outfile.Inside(file.Path); err != nil {
+				return exit.Usagef("cannot write %s: %v", file.Path, err)
+			}
+		}
+	}
 	there := p.Existing()
 	if len(there) > 0 && !f.force {
 		p = p.New()
@@ -160,7 +167,7 @@ func (f *initFlags) write(u *ui, dir string, p scaffold.Plan) error {
 	}
 	outs := make([]*outfile.File, len(files))
 	for i, file := range files {
-		outs[i] = &outfile.File{Name: file.Path, Fresh: !f.force, Edits: f.force}
+		outs[i] = &outfile.File{Name: file.Path, Fresh: !f.force, Edits: f.force, Inside: true}
 	}
 	if err := outfile.Settle(outfile.InUse{}, outs...); err != nil {
 		return err

@@ -27,6 +27,7 @@ import (
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/domain"
+	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
@@ -54,6 +55,7 @@ func Main() (status int) {
 	if os.Args[0] == roomName {
 		return process.Become(os.Args[1:], cleanroom.Furnish)
 	}
+	environ.Absolute()
 	u := voice.New()
 	defer store.Forget()
 	defer func() {

@@ -101,9 +101,9 @@ func (f *verifyFlags) verify(u *ui, id string) error {
 	f.tell(u)
 	var res *verify.Result
 	q, err := inquiry.New(ctx, f.Options, f.tree)
-	var rules *inquiry.Unloadable
-	if errors.As(err, &rules) {
-		q, res = inquiry.Broken(f.Options, rules)
+	var refused *exit.Failure
+	if errors.As(err, &refused) && refused.Status == exit.Refused {
+		q, res = inquiry.Broken(f.Options, refused)
 	} else if err == nil {
 		res, err = q.Ask(ctx, interrupt.Reader(ctx, u.In), f.bundle, f.tree, id)
 	}

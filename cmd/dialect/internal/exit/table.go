@@ -42,7 +42,7 @@ func Table() []Group {
 		}},
 		{"verify, gate, consume", []Row{
 			{"0", "VERIFIED, VERIFIED FOR CHANGED PATHS, gated, consumed"},
-			{n(Refused), "every other answer, also where there is no store or no matrix"},
+			{n(Refused), "every other answer, also where there is no store or no matrix, or the notary does not answer"},
 		}},
 		{"exec", []Row{
 			{"0-255", "the status of the command itself"},

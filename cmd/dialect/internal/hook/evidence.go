@@ -61,7 +61,7 @@ func (r *run) ask(rev string, before func(*inquiry.Question) bool) (_ *look, err
 	var rules *inquiry.Unloadable
 	switch {
 	case errors.As(err, &rules):
-		l.q, l.res = inquiry.Broken(o, rules)
+		l.q, l.res = inquiry.Broken(o, rules.Failure)
 		l.noRules = rules.Error()
 	case err != nil:
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry/why"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
@@ -46,10 +47,15 @@ func (q *Question) Ask(ctx context.Context, stdin io.Reader, bundle, rev, id str
 	return res, nil
 }
 
-// Broken is a question that cannot be asked, since the rules or their inputs cannot be read,
-// with its answer.
-func Broken(o Options, e *Unloadable) (*Question, *verify.Result) {
-	return &Question{o: o, nextSteps: e.Hints}, broken(verify.Degraded, receipts.Degraded, e.Error())
+// Broken is a question that cannot be asked, such as where the rules cannot be read or the notary is gone, with its answer.
+func Broken(o Options, e *exit.Failure) (*Question, *verify.Result) {
+	steps := slices.Clone(e.Hints)
+	for i, step := range steps {
+		if !strings.HasPrefix(step, "dialect ") && !strings.HasPrefix(step, "# ") {
+			steps[i] = advice("%s", step)
+		}
+	}
+	return &Question{o: o, nextSteps: steps}, broken(verify.Degraded, receipts.Degraded, e.Error())
 }
 
 // broken is the result where there is no log to ask.

@@ -114,7 +114,8 @@ type Question struct {
 	whole     string // path of the default script, where all of it has to be covered
 }
 
-// An Unloadable error says that the rules or their inputs cannot be read: nothing can be judged.
+// An Unloadable error says that the rules or their inputs cannot be read: nothing can be judged. As other failures of
+// [exit.Refused] it is an answer, which [Broken] gives.
 type Unloadable struct{ *exit.Failure }
 
 func (e Unloadable) Unwrap() error { return e.Failure }
@@ -190,7 +191,10 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	}
 	if m != nil {
 		trusted, baseline, state, err := project.Trusted(ctx, nil, m, o.Base, from)
-		if err != nil {
+		switch {
+		case err != nil && o.Base == "":
+			return nil, exit.Failf(exit.Refused, "%v", err)
+		case err != nil:
 			return nil, exit.Usagef("%v", err)
 		}
 		if o.Base != "" && q.Level > receipts.LevelHash && !workspace.IsHash(o.Base) {

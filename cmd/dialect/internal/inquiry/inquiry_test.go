@@ -288,7 +288,7 @@ func TestUndecided(t *testing.T) {
 	if !errors.As(err, &rules) {
 		t.Fatal(err)
 	}
-	broken, res := inquiry.Broken(inquiry.Options{}, rules)
+	broken, res := inquiry.Broken(inquiry.Options{}, rules.Failure)
 	if doc := broken.Document(res); doc.Verdict != string(verify.Degraded) || len(doc.Next) == 0 {
 		t.Errorf("%+v", doc)
 	}

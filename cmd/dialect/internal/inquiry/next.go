@@ -164,18 +164,22 @@ func (q *Question) again(r *receipts.Receipt, sha receipts.Hash) []string {
 			report.Command(slices.Concat([]string{"dialect", "receipts", "show", sha.Short()}, q.storeFlags())),
 		}
 	case name != "":
-		return []string{q.run(append(q.givenTo(r), name+":"+strconv.Itoa(r.Line.Number))...)}
+		return []string{q.run(append(q.givenTo(r, false), name+":"+strconv.Itoa(r.Line.Number))...)}
 	}
-	return []string{q.run(append(q.givenTo(r), "-e", r.Line.Text.Text)...)}
+	return []string{q.run(append(q.givenTo(r, true), "-e", r.Line.Text.Text)...)}
 }
 
-// givenTo are the flags that say how the script was run that r is of: another value, or matrix, is another command.
-func (q *Question) givenTo(r *receipts.Receipt) (flags []string) {
+// givenTo are the flags that say how the script was run that r is of, or what its line alone needs of them: another value, or matrix, is
+// another command.
+func (q *Question) givenTo(r *receipts.Receipt, alone bool) (flags []string) {
 	d, err := (history.Documents{Archive: q.logs}).Read(r.Run)
 	if err != nil {
 		return nil
 	}
 	given := history.GivenTo(d)
+	if alone {
+		given = given.For(r.Line.Text.Text)
+	}
 	if given.Routing != "" && q.o.Routing == "" {
 		flags = append(flags, "--routing", given.Routing)
 	}
@@ -222,7 +226,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		}
 		list = append(list, q.again(culprit, refused.SHA)...)
 		if culprit.Binding != "" && verify.IsScript(culprit.Line.File.Text) {
-			list = append(list, q.run(append(q.givenTo(culprit), q.scriptFor(culprit, script))...))
+			list = append(list, q.run(append(q.givenTo(culprit, false), q.scriptFor(culprit, script))...))
 		}
 		return list
 	case receipts.FlakyPass:

@@ -245,8 +245,9 @@ func placeOf(name string) (string, error) {
 }
 
 // Inside refuses the file or folder name where a link on the way to it leads out of the repository that has the
-// link: a user who names a file, or all files of a folder by a pattern, does not name what a link in a repository of
-// others leads to. Outside of repositories a file that is a link itself must lead to its own folder or below it.
+// link: a user who names a file, or all files of a folder by a pattern, does not name what a link in a project of
+// others leads to. Outside of repositories a link must lead to its own folder or below it, if it is the file itself or is below
+// the working directory; other links above a file are the system's, such as /tmp of macOS.
 // What is missing at the end of name leads nowhere.
 func Inside(name string) error {
 	name, err := filepath.Abs(name)
@@ -254,13 +255,13 @@ func Inside(name string) error {
 		return err
 	}
 	at := filepath.VolumeName(name) + string(filepath.Separator)
-	rest := name[len(at):]
+	rest, below := name[len(at):], false
 	if wd, err := os.Getwd(); err == nil { // where the user is, by whatever link
 		if rel, err := filepath.Rel(wd, name); err == nil && filepath.IsLocal(rel) {
 			if at, err = filepath.EvalSymlinks(wd); err != nil {
 				return err
 			}
-			rest = rel
+			rest, below = rel, true
 		}
 	}
 	words := strings.Split(rest, string(filepath.Separator))
@@ -282,7 +283,7 @@ func Inside(name string) error {
 			return fmt.Errorf("%s is a link that leads nowhere: %w", place.Short(next), regular.Reason(err))
 		}
 		top := place.Repository(at)
-		system := i < len(words)-1 && !place.Exists(filepath.Join(top, ".git")) // such as /tmp of macOS
+		system := !below && i < len(words)-1 && !place.Exists(filepath.Join(top, ".git"))
 		if rel, err := filepath.Rel(top, target); !system && (err != nil || !filepath.IsLocal(rel)) {
 			return fmt.Errorf("%s is a link that leads out of %s, to %s", place.Short(next), top, target)
 		}
@@ -410,8 +411,8 @@ func (o *File) Append(write func(io.Writer) error) error {
 }
 
 // Replace puts text in the place of a settled file by a temporary file beside it, so that
-// the old content stays until the new one is whole. An existing file keeps its mode; a new
-// one gets mode less the umask.
+// the old content stays until the new one is whole. An existing file keeps its mode, and what
+// [regular.Inherit] keeps; a new one gets mode less the umask.
 //
 // It writes in the folder that was settled. Where a tool has removed that folder and made another
 // one, it settles the place again; a link in its place is an error.
@@ -445,7 +446,12 @@ func (o *File) Replace(text []byte, mode fs.FileMode) error {
 	}
 	_, err = f.Write(text)
 	if info, serr := o.folder.Lstat(base); err == nil && serr == nil && info.Mode().IsRegular() {
-		err = f.Chmod(info.Mode().Perm())
+		if was, oerr := o.folder.OpenFile(base, os.O_RDONLY|regular.OwnFlags, 0); oerr == nil {
+			err = regular.Inherit(f, was, info.Mode().Perm())
+			was.Close()
+		} else { // it can be written, and not read
+			err = f.Chmod(info.Mode().Perm() & 0o700)
+		}
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/regular"
 )
 
 // in works in a folder of its own, with these files.
@@ -222,9 +223,10 @@ func TestSwapped(t *testing.T) {
 
 // Inside refuses a link that leads out of its repository, at any place of the name, and no other.
 func TestInside(t *testing.T) {
-	dir := in(t, "repo/.git/config", "repo/a/x", "outside/x")
+	dir := in(t, "repo/.git/config", "repo/a/x", "outside/x", "plain/a/x", "plain/b/x")
 	for name, target := range map[string]string{
 		"repo/out": filepath.Join(dir, "outside"), "repo/file": "../outside/x", "repo/here": "a", "repo/a/up": "../a/x", "repo/gone": "nowhere", "repo/chain": "out",
+		"plain/out": "../outside", "plain/file": "../outside/x", "plain/here": "a", "plain/b/beside": "../a",
 	} {
 		if err := os.Symlink(target, name); err != nil {
 			t.Fatal(err)
@@ -233,10 +235,36 @@ func TestInside(t *testing.T) {
 	for name, want := range map[string]string{
 		"repo/a/x": "", "repo/new": "", "repo/new/deeper": "", "repo/here/x": "", "repo/a/up": "", "outside/x": "",
 		"repo/out": "leads out", "repo/out/x": "leads out", "repo/out/new": "leads out", "repo/file": "leads out", "repo/chain/x": "leads out", "repo/gone": "leads nowhere",
+		"plain/out/x": "leads out", "plain/out/new": "leads out", "plain/file": "leads out", "plain/here/x": "", "plain/b/beside/x": "leads out",
 	} {
 		if err := Inside(name); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
+	}
+	// A folder elsewhere is reached by the links of its system, and by the working directory's own.
+	t.Chdir("outside")
+	for name, ok := range map[string]bool{"../plain/out/x": true, "../plain/file": false, "../repo/out/x": false} {
+		if err := Inside(name); (err == nil) != ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A file that is rewritten keeps its owner and group.
+func TestRewriteOwner(t *testing.T) {
+	dir := in(t, "a")
+	if err := os.Chown("a", 1234, 100); err != nil {
+		t.Skip("only root gives files away: ", err)
+	}
+	if err := Rewrite([]Edit{{Path: filepath.Join(dir, "a"), Text: []byte("is")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := regular.Owner(info); got != 1234 || info.Mode().Perm() != 0o640 {
+		t.Errorf("it belongs to %d, mode %o", got, info.Mode().Perm())
 	}
 }
 

@@ -58,9 +58,9 @@ func (o *Options) notarize(v *voice.Voice, p *project.Program) error {
 	}
 	sig := interrupt.Catch()
 	defer sig.Stop()
-	c, err := notary.Dial(sig.Context, o.Notary)
+	c, err := o.dial(sig)
 	if err != nil {
-		return unanswered(sig, err)
+		return err
 	}
 	secret := recording.Redactor(p.Plan, "")
 	log, err := openEvents(&events, secret)
@@ -116,6 +116,21 @@ func (o *Options) notarize(v *voice.Voice, p *project.Program) error {
 		return exit.Failf(exit.Internal, "--events: %v", lost)
 	}
 	return exit.Of(out.ExitStatus())
+}
+
+// dial finds the notary, within the time that the run has.
+func (o *Options) dial(sig *interrupt.Catcher) (*notary.Client, error) {
+	ctx := sig.Context
+	if o.Budget.Timeout > 0 {
+		var stop func()
+		ctx, stop = context.WithTimeout(ctx, o.Budget.Timeout)
+		defer stop()
+	}
+	c, err := notary.Dial(ctx, o.Notary)
+	if err != nil {
+		return nil, unanswered(sig, err)
+	}
+	return c, nil
 }
 
 // begin has a notary start what it is asked for. A busy notary does other runs first: a signal ends that wait. A run that has begun

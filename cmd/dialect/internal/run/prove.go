@@ -9,7 +9,6 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/runtime/engine"
-	"github.com/command-dialect/dialect/runtime/notary"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/prove"
 	"github.com/command-dialect/dialect/runtime/recording"
@@ -93,9 +92,9 @@ func (o *Options) provenBy(v *voice.Voice, p *project.Program) (*prove.Document,
 	}
 	sig := interrupt.Catch()
 	defer sig.Stop()
-	c, err := notary.Dial(sig.Context, o.Notary)
+	c, err := o.dial(sig)
 	if err != nil {
-		return nil, unanswered(sig, err)
+		return nil, err
 	}
 	spec := o.spec(p, folder)
 	spec.Prove = true

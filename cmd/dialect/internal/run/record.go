@@ -1,10 +1,14 @@
 package run
 
 import (
+	"os"
+	"syscall"
+
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/keyfd"
@@ -30,6 +34,15 @@ func (r *Recorded) Open(v *voice.Voice, root string, caches []string) (*recordin
 	}
 	if err := r.Check(root); err != nil {
 		return nil, exit.Usagef("%v", err)
+	}
+	if r.Clean {
+		info, err := os.Stat(os.TempDir())
+		if err == nil && !info.IsDir() {
+			err = syscall.ENOTDIR
+		}
+		if err != nil { // else each line would say so, by a receipt
+			return nil, exit.Usagef("there is no folder for a clean checkout: TMPDIR=%s: %v", os.TempDir(), regular.Reason(err))
+		}
 	}
 	var err error
 	if r.Signer, err = TakeKey(v, r.KeyFD); err != nil {

@@ -135,13 +135,25 @@ func (o *Options) Run(v *voice.Voice, args []string) error {
 	if o.Events+o.JUnit+o.HTML+o.KeyFD != "" {
 		return exit.Usagef("--events, --junit, --html and --key-fd are of one run: name one script")
 	}
-	var programs []*project.Program
+	if slices.Contains(args, "-") {
+		return exit.Usagef("standard input is a script of its own: leave the others out")
+	}
+	vars, err := script.Variables(o.Set)
+	if err != nil {
+		return err
+	}
+	loaded := make([]*project.Program, len(args))
 	for i := range args {
-		if args[i] == "-" {
-			return exit.Usagef("standard input is a script of its own: leave the others out")
+		if loaded[i], err = o.load(v, args[i:i+1]); err != nil {
+			return err
 		}
-		p, err := o.Bind(v, args[i:i+1])
-		if err != nil {
+	}
+	if err := script.Used(vars, loaded...); err != nil {
+		return err
+	}
+	var programs []*project.Program
+	for _, p := range loaded {
+		if p, err = o.bind(v, p, maps.Clone(vars)); err != nil {
 			return err
 		}
 		if p != nil {
@@ -176,6 +188,18 @@ func (o *Options) Bind(v *voice.Voice, args []string) (*project.Program, error) 
 	if err != nil {
 		return nil, err
 	}
+	p, err := o.load(v, args)
+	if err != nil {
+		return nil, err
+	}
+	if err := script.Used(vars, p); err != nil {
+		return nil, err
+	}
+	return o.bind(v, p, vars)
+}
+
+// load reads the script that args name, and what binds it.
+func (o *Options) load(v *voice.Voice, args []string) (*project.Program, error) {
 	s, err := script.Read(v.In, v.Note, args, o.Lines)
 	if err != nil {
 		return nil, err
@@ -184,9 +208,11 @@ func (o *Options) Bind(v *voice.Voice, args []string) (*project.Program, error) 
 		return nil, exit.Usagef("--failed and --changed look for lines of %s itself: leave :%d out", s.Name, s.Line)
 	}
 	p, err := project.Load(s, o.Routing)
-	if err != nil {
-		return nil, exit.NoMatrix(err)
-	}
+	return p, exit.NoMatrix(err)
+}
+
+// bind binds a program that was loaded, as Bind does.
+func (o *Options) bind(v *voice.Voice, p *project.Program, vars map[string]string) (*project.Program, error) {
 	lines, flags, none, err := o.selected(v, p, vars)
 	if err != nil || none {
 		return nil, err
@@ -201,7 +227,7 @@ func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]s
 	if o.Failed {
 		_, logs := o.Paths(p.Matrix.Root)
 		if copied, err := store.Copied(o.Notary); err != nil {
-			return nil, nil, false, err
+			return nil, nil, false, NoNotary(err)
 		} else if copied != "" {
 			logs = archive.Of(copied)
 		}

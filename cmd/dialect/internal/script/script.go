@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/suggest"
@@ -262,4 +264,48 @@ func Variables(set []string) (map[string]string, error) {
 		vars[name] = value
 	}
 	return vars, nil
+}
+
+// Used refuses variables that nothing of the programs takes: the name is a slip of another, whose value the lines would run with. What
+// [vars] has may be set for any script. It accepts all where a program has errors: a line that cannot be read may take them.
+func Used(vars map[string]string, programs ...*project.Program) error {
+	if len(vars) == 0 {
+		return nil
+	}
+	var taken []string
+	is := make(map[string]bool)
+	for _, p := range programs {
+		if p.Findings.Count(diag.Error) > 0 || slices.ContainsFunc(p.File.Commands, func(c *lang.Command) bool { return c.Bad }) {
+			return nil
+		}
+		for _, v := range lang.Variables(p.File) {
+			if !is[v.Name] {
+				is[v.Name], taken = true, append(taken, v.Name)
+			}
+		}
+	}
+	known := taken
+	for _, p := range programs {
+		for _, name := range slices.Sorted(maps.Keys(p.Matrix.Vars)) {
+			if !is[name] {
+				is[name], known = true, append(known, name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		if is[name] {
+			continue
+		}
+		e := exit.Usagef("--set %s: no line uses {%s}", report.Command([]string{name}), diag.Printable(name))
+		switch near := suggest.Near(name, known); {
+		case near != "":
+			e.Hint("did you mean --set %s=VALUE?", near)
+		case len(taken) == 0:
+			e.Hint("no line takes a variable")
+		default:
+			e.Hint("lines take: %s", strings.Join(taken[:min(len(taken), 10)], ", "))
+		}
+		return e
+	}
+	return nil
 }

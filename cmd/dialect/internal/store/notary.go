@@ -47,7 +47,7 @@ func Copied(socket string) (string, error) {
 	if !c.asked {
 		c.asked = true
 		if c.err = c.fetch(socket); c.err != nil {
-			c.err = exit.Failf(exit.Failed, "%v", c.err).Hint("--store PATH asks another store; without %s the project's own is asked", notary.Variable)
+			c.err = exit.Failf(exit.Refused, "%v", c.err).Hint("--store PATH asks another store; without %s the project's own is asked", notary.Variable)
 		}
 	}
 	return c.path, c.err

@@ -181,7 +181,15 @@ func (in Installer) Uninstall(c Client, l Level) (ch Change, err error) {
 func (in Installer) Apply(changes []Change) error {
 	files := make([]*outfile.File, len(changes))
 	for i, ch := range changes {
-		if ch.Unchanged() || ch.New == nil {
+		if ch.Unchanged() {
+			continue
+		}
+		if ch.Level == Project && !ch.direct {
+			if err := outfile.Inside(ch.Path); err != nil {
+				return exit.Usagef("%s: %v", ch.Path, err)
+			}
+		}
+		if ch.New == nil {
 			continue
 		}
 		if ch.record != nil && len(ch.record.Made) == 0 {
@@ -189,11 +197,6 @@ func (in Installer) Apply(changes []Change) error {
 		}
 		if ch.direct {
 			continue
-		}
-		if ch.Level == Project {
-			if err := outfile.Inside(ch.Path); err != nil {
-				return exit.Usagef("%s: %v", ch.Path, err)
-			}
 		}
 		if err := outfile.MakeFolder(ch.Path, 0o777); err != nil {
 			return exit.Failf(exit.Failed, "%v", err)
