@@ -378,6 +378,12 @@ func (s *Session) Consume(q Query, ids ...string) (receipts.Decision, []receipts
 			}
 			d.Tested[e.SHA] = res.Tested
 		}
+		if n := res.repeated(); n > 0 {
+			if d.Repeated == nil {
+				d.Repeated = make(map[receipts.Hash]int)
+			}
+			d.Repeated[e.SHA] = n
+		}
 	}
 	if !d.Passed() {
 		return d, nil, nil

@@ -284,6 +284,16 @@ func (s *Session) retried(f, r, by *receipts.Receipt) bool {
 	return by != nil && by.Attempt > 1 && s.outer(map[string]*receipts.Receipt{stepOf(by): by}, s.startedBy(f.Run)) != nil
 }
 
+// repeated counts the results that inner runs repeat.
+func (r *Result) repeated() (n int) {
+	for _, m := range r.Inner {
+		if !receipt(m.Entry).Reused.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
 // repeats lowers the level of a result to that of what inner runs repeated, and refuses what is below the one that is asked for:
 // that nothing ran is known to the record of the line alone, which says that it succeeded.
 func (s *Session) repeats(q Query, res *Result) {
