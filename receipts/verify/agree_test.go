@@ -1,0 +1,66 @@
+package verify
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// TestGateAgreesWithVerdict makes small logs at random, of passes and failures of two lines and of runs that a third one started, on two
+// trees. A gate refuses what a verdict on the same records does: FAILED where it says superseded, no VERIFIED where it says flaky.
+func TestGateAgreesWithVerdict(t *testing.T) {
+	for seed := range uint64(400) {
+		rnd, m := rand.New(rand.NewPCG(seed, 0)), newMaker(t)
+		var said string
+		var members []receipts.Hash
+		for i := range 3 + rnd.IntN(5) {
+			argv, tree, name := []string{"lint", "vet"}[rnd.IntN(2)], treeA, "A"
+			if rnd.IntN(3) == 0 {
+				tree, name = treeB, "B"
+			}
+			run := fmt.Sprint("r-1", i)
+			in := func(r *receipts.Receipt) { r.Run, r.Workspace.Before = run, tree }
+			switch rnd.IntN(6) {
+			case 0, 1, 2:
+				m.receipt(of(argv), in, failing)
+				said += fmt.Sprintf(" %s failed on %s;", argv, name)
+			case 3:
+				members = append(members, m.receipt(of(argv), func(r *receipts.Receipt) { r.Step = fmt.Sprint(i) }))
+				said += fmt.Sprintf(" %s passed as a line;", argv)
+			default:
+				m.gate([]receipts.Hash{m.receipt(of(argv), in)}, func(g *receipts.Gate) { g.Run, g.Parent, g.Tree = run, "r-1/9", &tree })
+				said += fmt.Sprintf(" %s passed in a run on %s;", argv, name)
+			}
+		}
+		members = append(members, m.receipt(of("all"), func(r *receipts.Receipt) { r.Step = "9" }))
+		g := requestFor(members...)
+		var decisions [2]receipts.Decision
+		for i, strict := range []bool{false, true} {
+			g.Strict = strict
+			decisions[i] = m.decide(Options{}, g)
+		}
+		s, of := m.open(Options{}), []*receipts.Entry(nil)
+		for _, e := range s.bySHA(members...) {
+			of = append(of, e)
+		}
+		nested, _ := s.nested(g, of)
+		gate := m.gate(members, func(b *receipts.Gate) { b.Nested = nested })
+		for i, strict := range []bool{false, true} {
+			s, d := m.open(Options{}), decisions[i]
+			seq, err := s.find(gate.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := s.judge(asked(nothing, func(q *Query) { q.Strict = strict }), s.entry(seq), whole)
+			superseded := false
+			for _, r := range d.Refusals {
+				superseded = superseded || r.Reason == receipts.Superseded
+			}
+			if d.Passed() != (res.Verdict == "") || superseded && res.Verdict != Failed {
+				t.Errorf("seed %d, strict %v:%s\nthe gate says %+v, the verdict is %s", seed, strict, said, d.Refusals, told(res))
+			}
+		}
+	}
+}
