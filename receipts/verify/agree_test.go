@@ -9,10 +9,16 @@ import (
 )
 
 // TestGateAgreesWithVerdict makes small logs at random, of passes and failures of two lines and of runs that a third one started, on two
-// trees. A gate refuses what a verdict on the same records does: FAILED where it says superseded, no VERIFIED where it says flaky.
+// trees. A gate refuses what a verdict on the same records does: FAILED where it says superseded, no VERIFIED where it says flaky. In
+// every other log the lines are signed, and the runs that they start are not.
 func TestGateAgreesWithVerdict(t *testing.T) {
+	boss, keys := newSigner(t)
 	for seed := range uint64(400) {
 		rnd, m := rand.New(rand.NewPCG(seed, 0)), newMaker(t)
+		o, level, signer := Options{}, receipts.LevelHash, (*receipts.Signer)(nil)
+		if seed%2 > 0 {
+			o, level, signer = Options{Keys: keys}, receipts.LevelKey, boss
+		}
 		var said string
 		var members []receipts.Hash
 		for i := range 3 + rnd.IntN(5) {
@@ -24,36 +30,43 @@ func TestGateAgreesWithVerdict(t *testing.T) {
 			in := func(r *receipts.Receipt) { r.Run, r.Workspace.Before = run, tree }
 			switch rnd.IntN(6) {
 			case 0, 1, 2:
+				m.run(run, func(r *receipts.Run) { r.Parent = "r-1/9" })
 				m.receipt(of(argv), in, failing)
 				said += fmt.Sprintf(" %s failed on %s;", argv, name)
 			case 3:
+				m.sign = signer
 				members = append(members, m.receipt(of(argv), func(r *receipts.Receipt) { r.Step = fmt.Sprint(i) }))
+				m.sign = nil
 				said += fmt.Sprintf(" %s passed as a line;", argv)
 			default:
 				m.gate([]receipts.Hash{m.receipt(of(argv), in)}, func(g *receipts.Gate) { g.Run, g.Parent, g.Tree = run, "r-1/9", &tree })
 				said += fmt.Sprintf(" %s passed in a run on %s;", argv, name)
 			}
 		}
+		m.sign = signer
 		members = append(members, m.receipt(of("all"), func(r *receipts.Receipt) { r.Step = "9" }))
+		m.signCheckpoint(boss)
 		g := requestFor(members...)
+		g.Level = level
 		var decisions [2]receipts.Decision
 		for i, strict := range []bool{false, true} {
 			g.Strict = strict
-			decisions[i] = m.decide(Options{}, g)
+			decisions[i] = m.decide(o, g)
 		}
-		s, of := m.open(Options{}), []*receipts.Entry(nil)
+		s, of := m.open(o), []*receipts.Entry(nil)
 		for _, e := range s.bySHA(members...) {
 			of = append(of, e)
 		}
 		nested, _ := s.nested(g, of)
 		gate := m.gate(members, func(b *receipts.Gate) { b.Nested = nested })
+		m.signCheckpoint(boss)
 		for i, strict := range []bool{false, true} {
-			s, d := m.open(Options{}), decisions[i]
+			s, d := m.open(o), decisions[i]
 			seq, err := s.find(gate.String())
 			if err != nil {
 				t.Fatal(err)
 			}
-			res := s.judge(asked(nothing, func(q *Query) { q.Strict = strict }), s.entry(seq), whole)
+			res := s.judge(asked(nothing, func(q *Query) { q.Strict, q.Level = strict, level }), s.entry(seq), whole)
 			superseded := false
 			for _, r := range d.Refusals {
 				superseded = superseded || r.Reason == receipts.Superseded

@@ -304,8 +304,10 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 	for _, x := range g.Expect {
 		bySHA[x.SHA] = x
 	}
+	var members []*receipts.Receipt
 	for i := range d.Records {
 		if r := receipt(&d.Records[i]); r != nil {
+			members = append(members, r)
 			lines[stepOf(r)] = bySHA[d.Records[i].SHA]
 		}
 	}
@@ -315,6 +317,9 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 	}
 	ran, commands := ranOn(list)
 	h := s.historyOf(commands, ran)
+	if g.Level > receipts.LevelHash {
+		h.under = s.under(members)
+	}
 	for _, m := range leaves {
 		x := receipts.Expectation{}
 		if m.By != nil {

@@ -102,26 +102,8 @@ func (s *Session) last(q Query, res *Result) {
 		before, left receipts.Tree
 		by           *receipts.Receipt
 	}
-	// What the lines of a signed run started is not signed itself, and rests on their receipts: so do its failures.
-	var under map[string]bool
-	if q.Level > receipts.LevelHash && len(res.Inner) > 0 {
-		runs := make(map[string]bool)
-		for _, m := range res.Members {
-			runs[receipt(m).Run] = true
-		}
-		_, under = s.below(runs, func(string) bool { return true })
-	}
-	ends := func(h *history, key uint64, want answer) []*receipts.Entry {
-		list := h.ends(key, want, q.Level, res.below)
-		if len(under) > 0 && h == inner {
-			for _, e := range h.ends(key, want, receipts.LevelHash, make(map[int64]bool)) {
-				if e.Level < q.Level && under[receipt(e).Run] {
-					list = append(list, e)
-					delete(res.below, e.Seq)
-				}
-			}
-		}
-		return list
+	if q.Level > receipts.LevelHash && len(innerRan) > 0 {
+		inner.under = s.under(ran)
 	}
 	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
 	for _, m := range leaves {
@@ -155,13 +137,13 @@ func (s *Session) last(q Query, res *Result) {
 			continue
 		}
 		asked[l] = true
-		for _, e := range ends(h, key, early) {
+		for _, e := range h.ends(key, early, q.Level, res.below) {
 			if !counted[e.SHA] && q.counts(receipt(e)) && !(h == inner && !sameFiles(r, receipt(e))) {
 				counted[e.SHA] = true
 				res.Early++
 			}
 		}
-		failures := ends(h, key, no)
+		failures := h.ends(key, no, q.Level, res.below)
 		accepted := s.accepted(failures)
 		flaky := slices.ContainsFunc(q.Require, func(n Requirement) bool {
 			return n.Flaky && (n.Binding == r.Binding || m.By != nil && n.Binding == m.By.Binding)

@@ -211,6 +211,16 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 	return slices.DeleteFunc(list, func(e *receipts.Entry) bool { return taken[e.SHA] }), under
 }
 
+// under returns the runs that lines of the runs of rs started.
+func (s *Session) under(rs []*receipts.Receipt) map[string]bool {
+	runs := make(map[string]bool)
+	for _, r := range rs {
+		runs[r.Run] = true
+	}
+	_, under := s.below(runs, func(string) bool { return true })
+	return under
+}
+
 // startedRuns reports whether the command of r started runs that left a trace, or rests on a gate that an agent handed back.
 func (s *Session) startedRuns(r *receipts.Receipt) bool {
 	return !r.HandedBack.IsZero() || len(s.ownRuns(r)) > 0
