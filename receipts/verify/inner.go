@@ -271,12 +271,12 @@ func (s *Session) startedBy(run string) string {
 	return ""
 }
 
-// maxDepth bounds how many runs lie between a receipt and the step of a gate.
-const maxDepth = 16
+// MaxDepth bounds how many runs lie between a receipt and the step of a gate.
+const MaxDepth = 16
 
 // outer returns the one of steps that a run belongs to which the step parent started, through the runs between; nil if none is known.
 func (s *Session) outer(steps map[string]*receipts.Receipt, parent string) *receipts.Receipt {
-	for range maxDepth {
+	for range MaxDepth {
 		if parent == "" || steps[parent] != nil {
 			break
 		}
