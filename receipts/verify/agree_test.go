@@ -9,8 +9,8 @@ import (
 )
 
 // TestGateAgreesWithVerdict makes small logs at random, of passes and failures of two lines and of runs that a third one started, on two
-// trees. A gate refuses what a verdict on the same records does: FAILED where it says superseded, no VERIFIED where it says flaky. In
-// every other log the lines are signed, and the runs that they start are not.
+// trees or on none that is known. A gate refuses what a verdict on the same records does: FAILED where it says superseded, no VERIFIED where
+// it says flaky; and both count the same. In every other log the lines are signed, and the runs that they start are not.
 func TestGateAgreesWithVerdict(t *testing.T) {
 	boss, keys := newSigner(t)
 	for seed := range uint64(400) {
@@ -28,16 +28,24 @@ func TestGateAgreesWithVerdict(t *testing.T) {
 			}
 			run := fmt.Sprint("r-1", i)
 			in := func(r *receipts.Receipt) { r.Run, r.Workspace.Before = run, tree }
-			switch rnd.IntN(6) {
+			none := func(r *receipts.Receipt) { r.Run, r.Workspace = run, nil }
+			switch rnd.IntN(7) {
 			case 0, 1, 2:
 				m.run(run, func(r *receipts.Run) { r.Parent = "r-1/9" })
-				m.receipt(of(argv), in, failing)
-				said += fmt.Sprintf(" %s failed on %s;", argv, name)
+				how, word := failing, "failed"
+				if rnd.IntN(4) == 0 {
+					how, word = killed, "was killed"
+				}
+				m.receipt(of(argv), in, how)
+				said += fmt.Sprintf(" %s %s on %s;", argv, word, name)
 			case 3:
 				m.sign = signer
 				members = append(members, m.receipt(of(argv), func(r *receipts.Receipt) { r.Step = fmt.Sprint(i) }))
 				m.sign = nil
 				said += fmt.Sprintf(" %s passed as a line;", argv)
+			case 4:
+				m.gate([]receipts.Hash{m.receipt(of(argv), none)}, func(g *receipts.Gate) { g.Run, g.Parent, g.Tree = run, "r-1/9", nil })
+				said += fmt.Sprintf(" %s passed in a run with --no-tree;", argv)
 			default:
 				m.gate([]receipts.Hash{m.receipt(of(argv), in)}, func(g *receipts.Gate) { g.Run, g.Parent, g.Tree = run, "r-1/9", &tree })
 				said += fmt.Sprintf(" %s passed in a run on %s;", argv, name)
@@ -70,6 +78,9 @@ func TestGateAgreesWithVerdict(t *testing.T) {
 			superseded := false
 			for _, r := range d.Refusals {
 				superseded = superseded || r.Reason == receipts.Superseded
+			}
+			if d.Passed() && (d.Failures != res.Failures || d.Early != res.Early) {
+				t.Errorf("seed %d:%s\nthe gate counts %d failures and %d ended early, the verdict %d and %d", seed, said, d.Failures, d.Early, res.Failures, res.Early)
 			}
 			if d.Passed() != (res.Verdict == "") || superseded && res.Verdict != Failed {
 				t.Errorf("seed %d, strict %v:%s\nthe gate says %+v, the verdict is %s", seed, strict, said, d.Refusals, told(res))
