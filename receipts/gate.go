@@ -109,6 +109,7 @@ type Decision struct {
 	// commands on the same tree.
 	Failures, Early int
 	Tested          map[Hash]*Tested // of gates that are consumed; nil where no test was counted
+	Repeated        map[Hash]int     // of what is consumed: how many results the runs that its lines started repeat; nil for none
 }
 
 // Passed reports whether nothing was refused.

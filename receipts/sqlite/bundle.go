@@ -97,31 +97,49 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 		}
 	}
 	for run := range runs {
-		if err := s.takeStart(ctx, take, run, nil); err != nil {
+		starts, err := s.starts(ctx, run)
+		if err != nil {
 			return nil, err
+		}
+		for _, e := range starts {
+			take[e.Seq] = e
 		}
 	}
 	for run := range others { // of an earlier attempt of a line, which excuses what failed in it
-		if err := s.takeStart(ctx, take, run, runs); err != nil {
+		if err := s.takeChain(ctx, take, run, runs); err != nil {
 			return nil, err
 		}
 	}
 	return s.pack(ctx, since, take)
 }
 
-// takeStart takes the start of a run; where of is not nil, only that of one that a step of those started.
-func (s *Store) takeStart(ctx context.Context, take map[int64]receipts.Entry, run string, of map[string]bool) error {
-	starts, err := s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind = 'run'", run)
-	for _, e := range starts {
-		v, _ := e.Parse()
-		if b, ok := v.(*receipts.Run); ok && of != nil {
-			if by, _, _ := strings.Cut(b.Parent, "/"); !of[by] {
-				continue
-			}
+// starts returns the starts of a run, in the order of the log: the first counts.
+func (s *Store) starts(ctx context.Context, run string) ([]receipts.Entry, error) {
+	return s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind = 'run' ORDER BY r.seq", run)
+}
+
+// takeChain takes the start of a run that a step of one of runs started, and those of the runs between; of any other run it takes nothing.
+func (s *Store) takeChain(ctx context.Context, take map[int64]receipts.Entry, run string, runs map[string]bool) error {
+	var chain []receipts.Entry
+	for range verify.MaxDepth {
+		starts, err := s.starts(ctx, run)
+		if err != nil || len(starts) == 0 {
+			return err
 		}
-		take[e.Seq] = e
+		v, _ := starts[0].Parse()
+		b, ok := v.(*receipts.Run)
+		if !ok || b.Parent == "" {
+			return nil
+		}
+		chain = append(chain, starts[0])
+		if run, _, _ = strings.Cut(b.Parent, "/"); runs[run] {
+			for _, e := range chain {
+				take[e.Seq] = e
+			}
+			return nil
+		}
 	}
-	return err
+	return nil
 }
 
 // WholeBundle gathers all records of the log.

@@ -23,7 +23,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 	}
 	list := s.bySHA(hashes...)
 	ran, commands := ranOn(list)
-	h, last := s.historyOf(commands, ran), make(passes)
+	h, last := s.historyOf(commands, ran), passesOf(g.Tree)
 	var named []*receipts.Entry
 	for _, x := range g.Expect {
 		if e := list[x.SHA]; e != nil {
@@ -38,7 +38,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 	}
 	var members []receipts.Hash
 	seen := make(map[receipts.Hash]bool, len(g.Expect))
-	counted := make(map[uint64]bool)
+	counted := make(map[receipts.Hash]bool)
 	for _, x := range g.Expect {
 		name := "step " + x.Step
 		if x.Binding != "" {
@@ -250,25 +250,32 @@ func expectedTree(g receipts.GateRequest, x receipts.Expectation, e *receipts.En
 
 // lastWord returns why the pass e does not count: the same command failed on the same
 // tree later, or, for who asks strictly, before. It adds up what else is known of it.
-func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry, h *history, last passes, counted map[uint64]bool, d *receipts.Decision) (receipts.Reason, string) {
+func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry, h *history, last passes, counted map[receipts.Hash]bool, d *receipts.Decision) (receipts.Reason, string) {
 	r := receipt(e)
-	if r == nil || r.Workspace == nil {
+	if r == nil {
 		return "", ""
 	}
 	key := commandKey(r.Command, r.Dir, r.Place)
-	first := !counted[key]
-	counted[key] = true
 	aside := make(map[int64]bool)
 	failures := h.ends(key, no, g.Level, aside)
-	if first {
-		d.Early += len(h.ends(key, early, g.Level, aside))
+	first := func(e *receipts.Entry) int { // 1, or 0 where it was counted for another record
+		if counted[e.SHA] {
+			return 0
+		}
+		counted[e.SHA] = true
+		return 1
+	}
+	for _, e := range h.ends(key, early, g.Level, aside) {
+		if last.about(r, receipt(e)) {
+			d.Early += first(e)
+		}
 	}
 	accepted := s.accepted(failures)
 	var before []*receipts.Entry
 	for _, f := range failures {
 		fr := receipt(f)
 		switch {
-		case !sameFiles(r, fr) || (Query{}).excused(r, fr) || accepted[f.SHA]:
+		case !last.about(r, fr) || (Query{}).excused(r, fr) || accepted[f.SHA]:
 		case f.Seq > e.Seq && !last.undo(key, f):
 			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
 		default:
@@ -286,8 +293,8 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 		}
 		return "", ""
 	}
-	if first {
-		d.Failures += len(before)
+	for _, f := range before {
+		d.Failures += first(f)
 	}
 	if !g.Strict || x.Flaky {
 		return "", ""
@@ -296,7 +303,7 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 }
 
 // decideInner refuses a gate for what is known of the commands of runs that its lines started, as [Session.last] does.
-func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leaves []Leaf, last passes, counted map[uint64]bool) {
+func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leaves []Leaf, last passes, counted map[receipts.Hash]bool) {
 	if len(leaves) == 0 {
 		return
 	}
@@ -304,17 +311,17 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 	for _, x := range g.Expect {
 		bySHA[x.SHA] = x
 	}
+	var members []*receipts.Receipt
 	for i := range d.Records {
 		if r := receipt(&d.Records[i]); r != nil {
+			members = append(members, r)
 			lines[stepOf(r)] = bySHA[d.Records[i].SHA]
 		}
 	}
-	list := make(map[receipts.Hash]*receipts.Entry, len(leaves))
-	for _, m := range leaves {
-		list[m.SHA] = m.Entry
+	h := last.history(s, leaves)
+	if g.Level > receipts.LevelHash {
+		h.under = s.under(members)
 	}
-	ran, commands := ranOn(list)
-	h := s.historyOf(commands, ran)
 	for _, m := range leaves {
 		x := receipts.Expectation{}
 		if m.By != nil {
@@ -377,6 +384,12 @@ func (s *Session) Consume(q Query, ids ...string) (receipts.Decision, []receipts
 				d.Tested = make(map[receipts.Hash]*receipts.Tested)
 			}
 			d.Tested[e.SHA] = res.Tested
+		}
+		if n := res.repeated(); n > 0 {
+			if d.Repeated == nil {
+				d.Repeated = make(map[receipts.Hash]int)
+			}
+			d.Repeated[e.SHA] = n
 		}
 	}
 	if !d.Passed() {

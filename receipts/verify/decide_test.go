@@ -141,7 +141,7 @@ func TestDecideLastWord(t *testing.T) {
 			m.receipt(failing)
 			m.sign = nil
 			return []receipts.Hash{h, m.receipt()}
-		}, func(g *receipts.GateRequest) { plain(g); g.Level = receipts.LevelHash }, receipts.Superseded, 0, 0},
+		}, func(g *receipts.GateRequest) { plain(g); g.Level = receipts.LevelHash }, receipts.Superseded, 1, 0},
 		{"after, by nobody's signature", func(m *maker) []receipts.Hash {
 			h := m.receipt()
 			m.sign = nil

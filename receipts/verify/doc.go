@@ -106,7 +106,7 @@
 // [Session.Consume] asks the same of each record, strictly, and that nothing consumed it
 // before (TestConsumed). A receipt, or a gate that is not final, is judged without 5's
 // "final", 10 and 14; where something is required it is refused. [Session.Decide] makes the gate of a run: the run's own, which counts
-// earlier failures unless it is asked to refuse them.
+// earlier failures unless it is asked to refuse them, and refuses what these conditions do (TestGateAgreesWithVerdict).
 //
 // # What VERIFIED FOR CHANGED PATHS means
 //

@@ -75,23 +75,26 @@ func (s *Session) last(q Query, res *Result) {
 	if q.Tree != nil && res.isOf(*q.Tree) {
 		trees = append(trees, *q.Tree)
 	}
-	// Of the members, and of those of inner runs: the latter are about their own trees alone.
-	var ran, innerRan []*receipts.Receipt
-	commands, innerCommands := make(map[uint64]bool), make(map[uint64]bool)
+	gate := q.Tree
+	if res.Body != nil {
+		gate = res.Body.Tree
+	}
 	// The last pass of each command among the members: a line may stand twice in a script.
-	own, last := make(map[uint64]int64), make(passes)
+	own, last := make(map[uint64]int64), passesOf(gate)
+	var ran []*receipts.Receipt
+	commands := make(map[uint64]bool)
 	leaves := res.Leaves()
 	for _, m := range leaves {
-		r := receipt(m.Entry)
-		key := commandKey(r.Command, r.Dir, r.Place)
-		if last.add(m.Entry); m.Inner && r.Workspace != nil {
-			innerRan, innerCommands[key] = append(innerRan, r), true
+		if last.add(m.Entry); m.Inner {
 			continue
 		}
+		r := receipt(m.Entry)
+		key := commandKey(r.Command, r.Dir, r.Place)
 		ran = append(ran, r)
 		own[key], commands[key] = max(own[key], m.Seq), true
 	}
-	members, inner := s.historyOf(commands, ran, trees...), s.historyOf(innerCommands, innerRan)
+	// Inner ones are about their own files alone.
+	members, inner := s.historyOf(commands, ran, trees...), last.history(s, leaves)
 	type line struct {
 		command uint64
 		binding string
@@ -102,26 +105,8 @@ func (s *Session) last(q Query, res *Result) {
 		before, left receipts.Tree
 		by           *receipts.Receipt
 	}
-	// What the lines of a signed run started is not signed itself, and rests on their receipts: so do its failures.
-	var under map[string]bool
 	if q.Level > receipts.LevelHash && len(res.Inner) > 0 {
-		runs := make(map[string]bool)
-		for _, m := range res.Members {
-			runs[receipt(m).Run] = true
-		}
-		_, under = s.below(runs, func(string) bool { return true })
-	}
-	ends := func(h *history, key uint64, want answer) []*receipts.Entry {
-		list := h.ends(key, want, q.Level, res.below)
-		if len(under) > 0 && h == inner {
-			for _, e := range h.ends(key, want, receipts.LevelHash, make(map[int64]bool)) {
-				if e.Level < q.Level && under[receipt(e).Run] {
-					list = append(list, e)
-					delete(res.below, e.Seq)
-				}
-			}
-		}
-		return list
+		inner.under = s.under(ran)
 	}
 	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
 	for _, m := range leaves {
@@ -130,9 +115,7 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		r, q, h := receipt(m.Entry), q, members
 		if m.Inner {
-			if r.Workspace != nil { // else it is about the files of the gate
-				h = inner
-			}
+			h = inner
 			if res.Body == nil || r.Matrix != res.Body.Matrix || r.Place != res.Body.Place {
 				q.Inputs = nil // of bindings of another matrix, or of another folder's files
 			}
@@ -155,22 +138,24 @@ func (s *Session) last(q Query, res *Result) {
 			continue
 		}
 		asked[l] = true
-		for _, e := range ends(h, key, early) {
-			if !counted[e.SHA] && q.counts(receipt(e)) && !(h == inner && !sameFiles(r, receipt(e))) {
+		for _, e := range h.ends(key, early, q.Level, res.below) {
+			if !counted[e.SHA] && q.counts(receipt(e)) && (!m.Inner || last.about(r, receipt(e))) {
 				counted[e.SHA] = true
 				res.Early++
 			}
 		}
-		failures := ends(h, key, no)
+		failures := h.ends(key, no, q.Level, res.below)
 		accepted := s.accepted(failures)
 		flaky := slices.ContainsFunc(q.Require, func(n Requirement) bool {
 			return n.Flaky && (n.Binding == r.Binding || m.By != nil && n.Binding == m.By.Binding)
 		})
 		for _, f := range failures {
+			if m.Inner && !last.about(r, receipt(f)) {
+				continue
+			}
 			first := !counted[f.SHA]
 			counted[f.SHA] = true
 			switch {
-			case h == inner && !sameFiles(r, receipt(f)):
 			case !q.counts(receipt(f)):
 				if first {
 					res.InPlace++

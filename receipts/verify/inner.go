@@ -211,6 +211,16 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 	return slices.DeleteFunc(list, func(e *receipts.Entry) bool { return taken[e.SHA] }), under
 }
 
+// under returns the runs that lines of the runs of rs started.
+func (s *Session) under(rs []*receipts.Receipt) map[string]bool {
+	runs := make(map[string]bool)
+	for _, r := range rs {
+		runs[r.Run] = true
+	}
+	_, under := s.below(runs, func(string) bool { return true })
+	return under
+}
+
 // startedRuns reports whether the command of r started runs that left a trace, or rests on a gate that an agent handed back.
 func (s *Session) startedRuns(r *receipts.Receipt) bool {
 	return !r.HandedBack.IsZero() || len(s.ownRuns(r)) > 0
@@ -229,20 +239,52 @@ func (s *Session) ownRuns(r *receipts.Receipt) (list []receipts.Hash) {
 }
 
 // A passes has, by command, the passes that a gate rests on.
-type passes map[uint64][]*receipts.Entry
+type passes struct {
+	of   *receipts.Tree // of the gate; nil for none
+	list map[uint64][]*receipts.Entry
+}
+
+func passesOf(tree *receipts.Tree) passes { return passes{tree, make(map[uint64][]*receipts.Entry)} }
 
 func (p passes) add(e *receipts.Entry) {
 	if r := receipt(e); r != nil {
 		key := commandKey(r.Command, r.Dir, r.Place)
-		p[key] = append(p[key], e)
+		p.list[key] = append(p.list[key], e)
 	}
+}
+
+// about reports whether the receipt f is about the files that the pass r speaks for: those of the gate, if r does not say which.
+func (p passes) about(r, f *receipts.Receipt) bool {
+	if r.Workspace == nil {
+		return p.of != nil && f.Workspace != nil && f.Workspace.Before.SameFiles(*p.of)
+	}
+	return sameFiles(r, f)
 }
 
 // undo reports whether one of the passes of a command came after its failure f: on the same files, and of no lower level.
 func (p passes) undo(command uint64, f *receipts.Entry) bool {
-	return slices.ContainsFunc(p[command], func(e *receipts.Entry) bool {
-		return e.Seq > f.Seq && e.Level >= f.Level && sameFiles(receipt(e), receipt(f))
+	return slices.ContainsFunc(p.list[command], func(e *receipts.Entry) bool {
+		return e.Seq > f.Seq && e.Level >= f.Level && p.about(receipt(e), receipt(f))
 	})
+}
+
+// history is what the log knows of the commands of inner receipts on their files.
+func (p passes) history(s *Session, leaves []Leaf) *history {
+	var ran []*receipts.Receipt
+	var trees []receipts.Tree
+	commands := make(map[uint64]bool)
+	for _, m := range leaves {
+		r := receipt(m.Entry)
+		if !m.Inner || r.Workspace == nil && p.of == nil {
+			continue
+		}
+		if commands[commandKey(r.Command, r.Dir, r.Place)] = true; r.Workspace == nil {
+			trees = []receipts.Tree{*p.of}
+			continue
+		}
+		ran = append(ran, r)
+	}
+	return s.historyOf(commands, ran, trees...)
 }
 
 // startedBy returns the step that started a run, as "RUN/STEP"; empty if none did.
@@ -261,12 +303,12 @@ func (s *Session) startedBy(run string) string {
 	return ""
 }
 
-// maxDepth bounds how many runs lie between a receipt and the step of a gate.
-const maxDepth = 16
+// MaxDepth bounds how many runs lie between a receipt and the step of a gate.
+const MaxDepth = 16
 
 // outer returns the one of steps that a run belongs to which the step parent started, through the runs between; nil if none is known.
 func (s *Session) outer(steps map[string]*receipts.Receipt, parent string) *receipts.Receipt {
-	for range maxDepth {
+	for range MaxDepth {
 		if parent == "" || steps[parent] != nil {
 			break
 		}
@@ -282,6 +324,16 @@ func (s *Session) retried(f, r, by *receipts.Receipt) bool {
 		return true
 	}
 	return by != nil && by.Attempt > 1 && s.outer(map[string]*receipts.Receipt{stepOf(by): by}, s.startedBy(f.Run)) != nil
+}
+
+// repeated counts the results that inner runs repeat.
+func (r *Result) repeated() (n int) {
+	for _, m := range r.Inner {
+		if !receipt(m.Entry).Reused.IsZero() {
+			n++
+		}
+	}
+	return n
 }
 
 // repeats lowers the level of a result to that of what inner runs repeated, and refuses what is below the one that is asked for:

@@ -254,6 +254,8 @@ type history struct {
 	about map[uint64][]int64
 	runs  []int64
 	gates []int64
+	// Runs whose records count at any level: of those that lines of a signed run started, which are not signed themselves.
+	under map[string]bool
 }
 
 // history gathers what the log knows of some trees, in one pass over the index: of the
@@ -398,7 +400,7 @@ func (h *history) read(seq int64, command uint64) *receipts.Entry {
 }
 
 // ends returns the records about the command that gave the answer, of no lower level than
-// level, in the order of the log; it adds those of a lower one to below.
+// level or of one of the runs of h.under, in the order of the log; it adds the others to below.
 func (h *history) ends(command uint64, want answer, level int, below map[int64]bool) (list []*receipts.Entry) {
 	var flags uint8 = flagEarly | flagPending
 	if want != early {
@@ -414,7 +416,7 @@ func (h *history) ends(command uint64, want answer, level int, below map[int64]b
 		case h.s.err != nil:
 			return nil
 		case e == nil || answerOf(e) != want:
-		case e.Level < level:
+		case e.Level < level && !h.under[receipt(e).Run]:
 			below[seq] = true
 		default:
 			list = append(list, e)

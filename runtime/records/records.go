@@ -357,7 +357,8 @@ type Decision struct {
 	Tests []Tests `json:"tests,omitempty"` // of the gates that were consumed
 
 	tested  map[receipts.Hash]*receipts.Tested
-	Summary string `json:"-"` // what to write for people where it passed; empty for a line of each record
+	inner   map[receipts.Hash]int // results that inner runs repeat
+	Summary string                `json:"-"` // what to write for people where it passed; empty for a line of each record
 }
 
 // NewDecision makes the document of a decision; done is the word for what passed, next what to do where
@@ -370,7 +371,7 @@ func NewDecision(d receipts.Decision, done string, next []string) Decision {
 	if !d.Passed() {
 		doc.Verdict = "refused"
 	}
-	doc.tested = d.Tested
+	doc.tested, doc.inner = d.Tested, d.Repeated
 	for _, e := range d.Records {
 		if t := d.Tested[e.SHA]; t != nil {
 			doc.Tests = append(doc.Tests, *NewTests(e.SHA, t))
@@ -420,6 +421,9 @@ func (d Decision) WriteText(w io.Writer) error {
 			}
 			if ok && g.Reused > 0 {
 				state += fmt.Sprintf("; %d reused", g.Reused)
+			}
+			if n := d.inner[e.SHA]; n > 0 {
+				state += fmt.Sprintf("; %d reused in runs that its lines started", n)
 			}
 			if t := d.tested[e.SHA]; t != nil {
 				state += "; " + t.String()

@@ -1,0 +1,90 @@
+package verify
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// TestGateAgreesWithVerdict makes small logs at random, of passes and failures of two lines and of runs that a third one started, on two
+// trees or on none that is known. A gate refuses what a verdict on the same records does: FAILED where it says superseded, no VERIFIED where
+// it says flaky; and both count the same. In every other log the lines are signed, and the runs that they start are not.
+func TestGateAgreesWithVerdict(t *testing.T) {
+	boss, keys := newSigner(t)
+	for seed := range uint64(400) {
+		rnd, m := rand.New(rand.NewPCG(seed, 0)), newMaker(t)
+		o, level, signer := Options{}, receipts.LevelHash, (*receipts.Signer)(nil)
+		if seed%2 > 0 {
+			o, level, signer = Options{Keys: keys}, receipts.LevelKey, boss
+		}
+		var said string
+		var members []receipts.Hash
+		for i := range 3 + rnd.IntN(5) {
+			argv, tree, name := []string{"lint", "vet"}[rnd.IntN(2)], treeA, "A"
+			if rnd.IntN(3) == 0 {
+				tree, name = treeB, "B"
+			}
+			run := fmt.Sprint("r-1", i)
+			in := func(r *receipts.Receipt) { r.Run, r.Workspace.Before = run, tree }
+			none := func(r *receipts.Receipt) { r.Run, r.Workspace = run, nil }
+			switch rnd.IntN(7) {
+			case 0, 1, 2:
+				m.run(run, func(r *receipts.Run) { r.Parent = "r-1/9" })
+				how, word := failing, "failed"
+				if rnd.IntN(4) == 0 {
+					how, word = killed, "was killed"
+				}
+				m.receipt(of(argv), in, how)
+				said += fmt.Sprintf(" %s %s on %s;", argv, word, name)
+			case 3:
+				m.sign = signer
+				members = append(members, m.receipt(of(argv), func(r *receipts.Receipt) { r.Step = fmt.Sprint(i) }))
+				m.sign = nil
+				said += fmt.Sprintf(" %s passed as a line;", argv)
+			case 4:
+				m.gate([]receipts.Hash{m.receipt(of(argv), none)}, func(g *receipts.Gate) { g.Run, g.Parent, g.Tree = run, "r-1/9", nil })
+				said += fmt.Sprintf(" %s passed in a run with --no-tree;", argv)
+			default:
+				m.gate([]receipts.Hash{m.receipt(of(argv), in)}, func(g *receipts.Gate) { g.Run, g.Parent, g.Tree = run, "r-1/9", &tree })
+				said += fmt.Sprintf(" %s passed in a run on %s;", argv, name)
+			}
+		}
+		m.sign = signer
+		members = append(members, m.receipt(of("all"), func(r *receipts.Receipt) { r.Step = "9" }))
+		m.signCheckpoint(boss)
+		g := requestFor(members...)
+		g.Level = level
+		var decisions [2]receipts.Decision
+		for i, strict := range []bool{false, true} {
+			g.Strict = strict
+			decisions[i] = m.decide(o, g)
+		}
+		s, of := m.open(o), []*receipts.Entry(nil)
+		for _, e := range s.bySHA(members...) {
+			of = append(of, e)
+		}
+		nested, _ := s.nested(g, of)
+		gate := m.gate(members, func(b *receipts.Gate) { b.Nested = nested })
+		m.signCheckpoint(boss)
+		for i, strict := range []bool{false, true} {
+			s, d := m.open(o), decisions[i]
+			seq, err := s.find(gate.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := s.judge(asked(nothing, func(q *Query) { q.Strict, q.Level = strict, level }), s.entry(seq), whole)
+			superseded := false
+			for _, r := range d.Refusals {
+				superseded = superseded || r.Reason == receipts.Superseded
+			}
+			if d.Passed() && (d.Failures != res.Failures || d.Early != res.Early) {
+				t.Errorf("seed %d:%s\nthe gate counts %d failures and %d ended early, the verdict %d and %d", seed, said, d.Failures, d.Early, res.Failures, res.Early)
+			}
+			if d.Passed() != (res.Verdict == "") || superseded && res.Verdict != Failed {
+				t.Errorf("seed %d, strict %v:%s\nthe gate says %+v, the verdict is %s", seed, strict, said, d.Refusals, told(res))
+			}
+		}
+	}
+}
