@@ -73,6 +73,11 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		}
 		d.Records = append(d.Records, *e)
 		reason, text := expected(g, x, e)
+		if r := receipt(e); reason == "" && r != nil {
+			if why := s.unlike(r); why != "" {
+				reason, text = receipts.NotCovered, "rests on the gate "+receipts.GateID(r.HandedBack)+", which was handed back and "+why
+			}
+		}
 		if reason == "" {
 			reason, text = s.lastWord(g, x, e, h, last, counted, &d)
 		}

@@ -74,6 +74,7 @@
 // for (TestInnerLevel); what they ran themselves needs none, since the command that started them is of the gate, and what failed in
 // them counts at any level (TestBelow). Of runs that leave no gate, those that they started count, and receipts of what had failed or
 // was ended early before the gate.
+// A gate that an agent handed back is of the matrix, the project and the files of the receipt of its task (TestHandedBack).
 //
 // Where it ran:
 //

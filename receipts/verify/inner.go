@@ -369,3 +369,27 @@ func (s *Session) repeats(q Query, res *Result) {
 	}
 	res.Notes = append(res.Notes, fmt.Sprintf("runs that its lines started repeated %s: nothing was executed for that", what))
 }
+
+// unlike returns why the gate that an agent handed back is not what the receipt of its task stands for; empty if it is. Another matrix, or
+// other files, may have been there for a moment.
+func (s *Session) unlike(r *receipts.Receipt) string {
+	if r.HandedBack.IsZero() {
+		return ""
+	}
+	e := s.bySHA(r.HandedBack)[r.HandedBack]
+	if e == nil {
+		return "is not in the log"
+	}
+	g, ok := body(e).(*receipts.Gate)
+	switch w := r.Workspace; {
+	case !ok:
+		return "is not a gate"
+	case g.Matrix != r.Matrix:
+		return "was made under another matrix than the task"
+	case g.Place != r.Place:
+		return "is of another project"
+	case w != nil && (g.Tree == nil || !g.Tree.Matches(w.Held())):
+		return "is about other files than the task left"
+	}
+	return ""
+}

@@ -335,8 +335,9 @@ func TestInnerOfReceipt(t *testing.T) {
 	m := newMaker(t)
 	m.receipt(started, failing)
 	g := m.inside(m.receipt(started))
+	own := m.gate([]receipts.Hash{m.receipt(started)}, func(g *receipts.Gate) { g.Run = "r-5" })
 	h := m.receipt(of("all"))
-	back := m.receipt(of("vet"), func(r *receipts.Receipt) { r.Step, r.HandedBack = "2", g })
+	back := m.receipt(of("vet"), func(r *receipts.Receipt) { r.Step, r.HandedBack = "2", own })
 	plain := m.receipt(of("plain"), func(r *receipts.Receipt) { r.Step = "3" })
 	s := m.open(Options{})
 

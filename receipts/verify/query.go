@@ -443,6 +443,9 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 		if r.Place != g.Place {
 			res.no(Missing, receipts.OtherPlace, m.SHA, "%s ran in another project than its gate is of", q.describe(r))
 		}
+		if why := s.unlike(r); why != "" {
+			res.no(Missing, receipts.NotCovered, m.SHA, "%s: the gate %s that was handed back %s", q.describe(r), receipts.GateID(r.HandedBack), why)
+		}
 		if r.Binding != "" && r.Matrix != g.Matrix {
 			res.no(Policy, receipts.OtherPolicy, m.SHA, "%s is of another matrix than its gate", q.describe(r))
 		}
@@ -480,6 +483,9 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	q.ground(res)
 	if r.Binding != "" {
 		q.rules(res, e.SHA, name, r.Matrix)
+	}
+	if why := s.unlike(r); why != "" {
+		res.no(Missing, receipts.NotCovered, e.SHA, "%s rests on the gate %s, which was handed back and %s", name, receipts.GateID(r.HandedBack), why)
 	}
 	w := r.Workspace
 	switch {
