@@ -335,7 +335,7 @@ func TestInnerOfReceipt(t *testing.T) {
 	m := newMaker(t)
 	m.receipt(started, failing)
 	g := m.inside(m.receipt(started))
-	own := m.gate([]receipts.Hash{m.receipt(started)}, func(g *receipts.Gate) { g.Run = "r-5" })
+	own := m.gate([]receipts.Hash{m.receipt(started, func(r *receipts.Receipt) { r.Run = "r-5" })}, func(g *receipts.Gate) { g.Run = "r-5" })
 	h := m.receipt(of("all"))
 	back := m.receipt(of("vet"), func(r *receipts.Receipt) { r.Step, r.HandedBack = "2", own })
 	plain := m.receipt(of("plain"), func(r *receipts.Receipt) { r.Step = "3" })

@@ -44,6 +44,7 @@ type Given struct {
 	Run     string
 	Set     []string // of --set: NAME=VALUE
 	Routing string   // of --routing, from the folder that the run was started in; empty for the nearest matrix
+	Engine  string   // of --engine
 }
 
 // GivenTo returns what the run of a document was given.
@@ -56,6 +57,8 @@ func GivenTo(doc *report.Document) Given {
 			g.Set = append(g.Set, doc.Script.Flags[i+1])
 		case word == "--routing":
 			g.Routing = doc.Script.Flags[i+1]
+		case word == "--engine":
+			g.Engine = doc.Script.Flags[i+1]
 		}
 	}
 	return g

@@ -290,8 +290,8 @@ func TestAgain(t *testing.T) {
 	}
 	// The flags that say what the lines are.
 	flagged := keep(t, d, "r-6", path, text, one, two)
-	flagged.Script.Flags = []string{"--set", "a=1", "--clean", "--routing", "x.toml", "--set", "b=--set", "--routing"}
-	if got, err := d.Again(store, flagged, nil); err != nil || !slices.Equal(got.Set, []string{"a=1", "b=--set"}) || got.Routing != "x.toml" || got.Run != "r-6" {
+	flagged.Script.Flags = []string{"--set", "a=1", "--clean", "--routing", "x.toml", "--engine", "temporal", "--set", "b=--set", "--routing"}
+	if got, err := d.Again(store, flagged, nil); err != nil || !slices.Equal(got.Set, []string{"a=1", "b=--set"}) || got.Routing != "x.toml" || got.Engine != "temporal" || got.Run != "r-6" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// A store that is not a project's says nothing of where its scripts are.
