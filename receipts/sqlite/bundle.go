@@ -89,11 +89,11 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 	if err != nil {
 		return nil, err
 	}
-	others := make(map[string]bool)
+	of := make(map[string]bool) // the runs of all that is taken
 	for _, e := range take {
 		v, _ := e.Parse()
 		if r, ok := v.(*receipts.Receipt); ok && !runs[r.Run] {
-			others[r.Run] = true
+			of[r.Run] = true
 		}
 	}
 	for run := range runs {
@@ -104,8 +104,9 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 		for _, e := range starts {
 			take[e.Seq] = e
 		}
+		of[run] = true
 	}
-	for run := range others { // of an earlier attempt of a line, which excuses what failed in it
+	for run := range of { // which line began it, through which runs: what failed in an earlier attempt of that is excused
 		if err := s.takeChain(ctx, take, run, runs); err != nil {
 			return nil, err
 		}
@@ -118,7 +119,8 @@ func (s *Store) starts(ctx context.Context, run string) ([]receipts.Entry, error
 	return s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind = 'run' ORDER BY r.seq", run)
 }
 
-// takeChain takes the start of a run that a step of one of runs started, and those of the runs between; of any other run it takes nothing.
+// takeChain takes the start of a run that a step of one of runs started, and those of the runs between them; of any other run it takes
+// nothing, since a start without the rest looks like a run that was cut short.
 func (s *Store) takeChain(ctx context.Context, take map[int64]receipts.Entry, run string, runs map[string]bool) error {
 	var chain []receipts.Entry
 	for range verify.MaxDepth {

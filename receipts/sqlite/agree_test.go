@@ -1,0 +1,95 @@
+package sqlite
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
+)
+
+// TestBundleAgrees makes small stores at random, of runs that a line started and of runs that lines of those did: a bundle of the gate over
+// the line answers as the store does.
+func TestBundleAgrees(t *testing.T) {
+	for seed := range uint64(40) {
+		rnd, s := rand.New(rand.NewPCG(seed, 0)), tempStore(t)
+		said := ""
+		begin := func(run, parent string) {
+			put(t, &receipts.Run{Version: 1, Run: run, Parent: parent, Session: "session", Started: at(0), Tree: &hereTree, Planned: []receipts.Planned{}, Script: receipts.File{Path: receipts.Text("x")}})(s)
+		}
+		begin("r-1", "")
+		parents := []string{"r-1/1", "r-7/1"} // of the latter nothing is known
+		var last receipts.Hash
+		n := 3 + rnd.IntN(4)
+		for i := range n {
+			run, parent := fmt.Sprint("r-2", i), parents[rnd.IntN(len(parents))]
+			begin(run, parent)
+			parents = append(parents, run+"/1")
+			r := receiptOf(run, i, receipts.Succeeded)
+			argv, how := []string{"/bin/inner", fmt.Sprint(rnd.IntN(2))}, rnd.IntN(5)
+			if i >= n-2 { // each passes in the end
+				argv[1], how = fmt.Sprint(i%2), 4
+			}
+			r.Argv, r.Command = []receipts.Datum{receipts.Text(argv[0]), receipts.Text(argv[1])}, receipts.CommandHash(argv)
+			word := "passes"
+			switch how {
+			case 0, 1:
+				code := 1
+				r.Status, r.ExitCode, word = receipts.StatusFailed, &code, "fails"
+			case 2:
+				if !last.IsZero() {
+					r.Reused, word = last, "repeats"
+				}
+			}
+			if i < n-2 && rnd.IntN(4) == 0 {
+				r.Workspace.Before = receipts.Tree{Bytes: receipts.Hash{0xb}}
+				word += " on B"
+			}
+			said += fmt.Sprintf("%s of %s: %s %s; ", run, parent, argv[1], word)
+			if h := put(t, r)(s); r.Status == receipts.Succeeded {
+				last = h
+				g := requestOf(run, r)
+				g.Parent, g.Tree, g.Strict = parent, &r.Workspace.Before, false
+				if d, err := s.Gate(ctx, g); err != nil {
+					t.Fatal(reasons(d), err)
+				}
+			}
+		}
+		outer := receiptOf("r-1", 9, receipts.Succeeded)
+		outer.Step, outer.Attempt = "1", 1+rnd.IntN(2)
+		put(t, outer)(s)
+		g := requestOf("r-1", outer)
+		g.Tree, g.Strict = &hereTree, false
+		d, err := s.Gate(ctx, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !d.Passed() {
+			continue
+		}
+		b, err := s.Bundle(ctx, nil, d.Gate.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		book, err := verify.OfBundle(b, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range []verify.Query{{}, {Strict: true}, {Fresh: true}} {
+			q.Tree = &hereTree
+			want, err := s.Ask(ctx, q, d.Gate.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := book.One(q, d.Gate.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Verdict != want.Verdict || got.Failures != want.Failures || got.Early != want.Early {
+				t.Errorf("seed %d, %sattempt %d: the bundle says %s, %d failures, %v; the store %s, %d failures, %v", seed, said, outer.Attempt,
+					got.Verdict, got.Failures, got.Refusals, want.Verdict, want.Failures, want.Refusals)
+			}
+		}
+	}
+}
