@@ -432,3 +432,37 @@ func TestBelow(t *testing.T) {
 		}
 	}
 }
+
+// TestHandedBack has an agent hand back a gate of another matrix, project or tree than its task was of.
+func TestHandedBack(t *testing.T) {
+	for want, change := range map[string]func(*receipts.Gate){
+		"":                                   func(*receipts.Gate) {},
+		"under another matrix than the task": func(g *receipts.Gate) { g.Matrix = receipts.Hash{9} },
+		"is of another project":              func(g *receipts.Gate) { g.Place = receipts.Text("a") },
+		"about other files than the task left": func(g *receipts.Gate) {
+			g.Tree = &treeB
+		},
+		"is not in the log": nil,
+	} {
+		m := newMaker(t)
+		back := receipts.Hash{5}
+		if change != nil {
+			back = m.gate([]receipts.Hash{m.receipt()}, change)
+		}
+		h := m.receipt(of("agent"), func(r *receipts.Receipt) { r.Kind, r.HandedBack = "task", back })
+		d := m.decide(Options{}, requestFor(h))
+		over := m.gate([]receipts.Hash{h})
+		q := asked(nothing)
+		res, err := m.open(Options{}).One(q, over.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf, _, err := m.open(Options{}).Consume(q, h.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok := want == ""; d.Passed() != ok || (res.Verdict == Verified) != ok || leaf.Passed() != ok || !strings.Contains(told(res), want) {
+			t.Errorf("%q: gate %+v; %s; consumed %+v", want, d.Refusals, told(res), leaf.Refusals)
+		}
+	}
+}
