@@ -141,12 +141,11 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 			loose[e.SHA] = e
 		}
 	}
-	ran, commands := ranOn(loose)
-	h := s.historyOf(commands, ran)
+	matters := s.matters(loose)
 	for _, e := range below {
 		r := receipt(e)
 		switch {
-		case taken[e.SHA], r != nil && !h.matters(r):
+		case taken[e.SHA], r != nil && !matters(r):
 			continue
 		case r == nil && e.Consumption == nil:
 			unspent = append(unspent, e.SHA)
@@ -156,12 +155,18 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 	return list, unspent
 }
 
-// matters reports whether a receipt that no gate took in has to be looked at for a gate over the line that started its run: there may be
-// very many, and of most nothing is known but that they passed.
-func (h *history) matters(r *receipts.Receipt) bool {
-	key, aside := commandKey(r.Command, r.Dir, r.Place), make(map[int64]bool)
-	same := func(e *receipts.Entry) bool { return sameFiles(r, receipt(e)) }
-	return !r.Reused.IsZero() || slices.ContainsFunc(h.ends(key, no, receipts.LevelHash, aside), same) || slices.ContainsFunc(h.ends(key, early, receipts.LevelHash, aside), same)
+// matters returns what reports whether one of the receipts in loose, which no gate took in, has to be looked at for a gate over the line that
+// started its run: there may be very many, and of most nothing is known but that they passed.
+func (s *Session) matters(loose map[receipts.Hash]*receipts.Entry) func(*receipts.Receipt) bool {
+	ran, commands := ranOn(loose)
+	h, bad := s.historyOf(commands, ran), make(map[uint64][]*receipts.Entry, len(commands))
+	for key := range commands {
+		aside := make(map[int64]bool)
+		bad[key] = append(h.ends(key, no, receipts.LevelHash, aside), h.ends(key, early, receipts.LevelHash, aside)...)
+	}
+	return func(r *receipts.Receipt) bool {
+		return !r.Reused.IsZero() || slices.ContainsFunc(bad[commandKey(r.Command, r.Dir, r.Place)], func(e *receipts.Entry) bool { return sameFiles(r, receipt(e)) })
+	}
 }
 
 // below returns what the runs left that steps of some runs started, for the steps that of accepts, and that the steps of those started: gates, and
