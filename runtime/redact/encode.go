@@ -328,7 +328,7 @@ func backslash(s []byte, c byte) int {
 // its backslashes.
 func number5c(s, secret []byte) int {
 	k, own := span(s, &slash, maxSlashes), span(secret, &slash, maxSlashes)
-	for _, q := range [...]string{"u005c", "u005C", "x5c", "x5C", "134"} {
+	for _, q := range [...]string{"u005c", "u005C", "U0000005c", "U0000005C", "x5c", "x5C", "134"} {
 		if k > 0 && hasPrefix(s[k:], q) && !hasPrefix(secret[own:], q) {
 			return k + len(q)
 		}

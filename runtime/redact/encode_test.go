@@ -254,7 +254,7 @@ func TestOwnEscapes(t *testing.T) {
 	jsonGo, jsonRaw := jsonText(true), jsonText(false)
 	forms := []encoder{
 		{"itself", func(s string) string { return s }},
-		{"octal", replace(`\`, `\134`)}, {"hexadecimal", replace(`\`, `\x5c`)}, {"Unicode", replace(`\`, `\u005c`)},
+		{"octal", replace(`\`, `\134`)}, {"hexadecimal", replace(`\`, `\x5c`)}, {"Unicode", replace(`\`, `\u005c`)}, {"eight digits", replace(`\`, `\U0000005c`)},
 		{"octal, in JSON", func(s string) string { return jsonRaw(replace(`\`, `\134`)(s)) }},
 		{"JSON with Unicode", func(s string) string { return strings.ReplaceAll(jsonRaw(s), `\\`, `\u005c`) }},
 		{"Go", func(s string) string { q := strconv.Quote(s); return q[1 : len(q)-1] }},
