@@ -275,7 +275,7 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 			d.Early += first(e)
 		}
 	}
-	accepted := s.accepted(failures)
+	accepted := s.accepted(failures, g.Level)
 	var before []*receipts.Entry
 	for _, f := range failures {
 		fr := receipt(f)
@@ -324,9 +324,12 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 		}
 	}
 	h := last.history(s, leaves)
-	if g.Level > receipts.LevelHash {
-		h.under = s.under(members)
+	commands := make(map[uint64]bool)
+	for _, m := range leaves {
+		r := receipt(m.Entry)
+		commands[commandKey(r.Command, r.Dir, r.Place)] = true
 	}
+	h.started(s.under(members), commands, s.index.len())
 	for _, m := range leaves {
 		x := receipts.Expectation{}
 		if m.By != nil {

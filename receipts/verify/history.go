@@ -29,7 +29,7 @@ func (s *Session) lookAround(q Query, res *Result) {
 			continue
 		}
 		failures, passes := h.lastWords(q, k, res.below)
-		accepted := s.accepted(failures)
+		accepted := s.accepted(failures, q.Level)
 		for _, f := range failures {
 			if !named[f.SHA] && !accepted[f.SHA] && !overtaken(f, passes) {
 				q.lastWord(res, k, f)
@@ -105,8 +105,13 @@ func (s *Session) last(q Query, res *Result) {
 		before, left receipts.Tree
 		by           *receipts.Receipt
 	}
-	if q.Level > receipts.LevelHash && len(res.Inner) > 0 {
-		inner.under = s.under(ran)
+	if len(res.Inner) > 0 {
+		innerCommands := make(map[uint64]bool)
+		for _, m := range res.Inner {
+			r := receipt(m.Entry)
+			innerCommands[commandKey(r.Command, r.Dir, r.Place)] = true
+		}
+		inner.started(s.under(ran), innerCommands, res.Gate.Seq) // what comes after the gate is not of its lines, whatever it says
 	}
 	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
 	for _, m := range leaves {
@@ -145,7 +150,7 @@ func (s *Session) last(q Query, res *Result) {
 			}
 		}
 		failures := h.ends(key, no, q.Level, res.below)
-		accepted := s.accepted(failures)
+		accepted := s.accepted(failures, q.Level)
 		flaky := slices.ContainsFunc(q.Require, func(n Requirement) bool {
 			return n.Flaky && (n.Binding == r.Binding || m.By != nil && n.Binding == m.By.Binding)
 		})
@@ -165,7 +170,7 @@ func (s *Session) last(q Query, res *Result) {
 					res.OtherInputs++
 				}
 			case accepted[f.SHA]:
-				s.reasons(res, f)
+				s.reasons(res, f, q.Level)
 			case f.Seq > m.Seq && (m.Inner || f.Seq > own[key]) && !last.undo(key, f):
 				if first {
 					res.Failures++
@@ -229,14 +234,14 @@ func (r *Result) isOf(t receipts.Tree) bool {
 }
 
 // reasons adds for what a failure was accepted, and by whom.
-func (s *Session) reasons(res *Result, f *receipts.Entry) {
+func (s *Session) reasons(res *Result, f *receipts.Entry, level int) {
 	for _, seq := range s.index.speaking(map[uint64]bool{short(f.SHA): true})[short(f.SHA)] {
 		by := s.entry(seq)
 		if by == nil {
 			return
 		}
 		t, ok := body(by).(*receipts.Trust)
-		if !ok || t.What != receipts.TrustFlaky || by.Level < f.Level || !slices.Contains(t.Receipts, f.SHA) {
+		if !ok || t.What != receipts.TrustFlaky || by.Level < max(f.Level, level) || !slices.Contains(t.Receipts, f.SHA) {
 			continue
 		}
 		text := fmt.Sprintf("accepted by %s: %q", t.By, t.Reason)

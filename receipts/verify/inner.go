@@ -131,7 +131,7 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 			}
 		}
 	}
-	below, _ := s.below(runs, func(parent string) bool {
+	below, under := s.below(runs, func(parent string) bool {
 		run, step, _ := strings.Cut(parent, "/")
 		return steps[parent] || run == g.Run && !slices.Contains(g.Apart, step)
 	})
@@ -141,7 +141,7 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 			loose[e.SHA] = e
 		}
 	}
-	matters := s.matters(loose)
+	matters := s.matters(loose, under)
 	for _, e := range below {
 		r := receipt(e)
 		switch {
@@ -157,15 +157,21 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 
 // matters returns what reports whether one of the receipts in loose, which no gate took in, has to be looked at for a gate over the line that
 // started its run: there may be very many, and of most nothing is known but that they passed.
-func (s *Session) matters(loose map[receipts.Hash]*receipts.Entry) func(*receipts.Receipt) bool {
+func (s *Session) matters(loose map[receipts.Hash]*receipts.Entry, under map[string]bool) func(*receipts.Receipt) bool {
 	ran, commands := ranOn(loose)
+	for _, e := range loose {
+		r := receipt(e)
+		commands[commandKey(r.Command, r.Dir, r.Place)] = true
+	}
 	h, bad := s.historyOf(commands, ran), make(map[uint64][]*receipts.Entry, len(commands))
+	h.started(under, commands, s.index.len())
+	files := passesOf(nil)
 	for key := range commands {
 		aside := make(map[int64]bool)
 		bad[key] = append(h.ends(key, no, receipts.LevelHash, aside), h.ends(key, early, receipts.LevelHash, aside)...)
 	}
 	return func(r *receipts.Receipt) bool {
-		return !r.Reused.IsZero() || slices.ContainsFunc(bad[commandKey(r.Command, r.Dir, r.Place)], func(e *receipts.Entry) bool { return sameFiles(r, receipt(e)) })
+		return !r.Reused.IsZero() || slices.ContainsFunc(bad[commandKey(r.Command, r.Dir, r.Place)], func(e *receipts.Entry) bool { return r.Workspace == nil || files.about(r, receipt(e)) })
 	}
 }
 
@@ -260,6 +266,9 @@ func (p passes) add(e *receipts.Entry) {
 
 // about reports whether the receipt f is about the files that the pass r speaks for: those of the gate, if r does not say which.
 func (p passes) about(r, f *receipts.Receipt) bool {
+	if f.Workspace == nil {
+		return true // of a run that a line started, and on the files that it had then
+	}
 	if r.Workspace == nil {
 		return p.of != nil && f.Workspace != nil && f.Workspace.Before.SameFiles(*p.of)
 	}

@@ -402,11 +402,29 @@ func TestBelow(t *testing.T) {
 			m.receipt(started, failing, loose("r-6"))
 			m.child("r-7", "r-1/1")
 		}, 1, true},
+		{"failed in a run of the line itself, and was accepted without the key", func(m *maker) {
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			f := m.receipt(started, failing, loose("r-6"))
+			m.child("r-7", "r-1/1")
+			m.accept(f)
+		}, 1, true},
+		{"failed in a run of the line itself that does not say on what files", func(m *maker) {
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(started, failing, loose("r-6"), func(r *receipts.Receipt) { r.Workspace = nil })
+			m.child("r-7", "r-1/1")
+		}, 1, true},
+		{"failed so, and passed in a run that left no gate", func(m *maker) {
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(started, failing, loose("r-6"), func(r *receipts.Receipt) { r.Workspace = nil })
+			m.run("r-7", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(started, loose("r-7"))
+		}, 1, true},
 	} {
 		for _, level := range []int{receipts.LevelHash, receipts.LevelKey} {
 			m := newMaker(t)
 			tt.log(m)
-			own := strings.HasPrefix(tt.name, "failed in a run of the line")
+			own := strings.HasPrefix(tt.name, "failed ")
+			waved := level == receipts.LevelHash && strings.HasSuffix(tt.name, "without the key")
 			m.sign = s
 			h := m.receipt(of("all"))
 			g := requestFor(h)
@@ -420,7 +438,7 @@ func TestBelow(t *testing.T) {
 			})
 			res := ask(t, m.open(Options{Keys: keys}), q)
 			want := Verified
-			if tt.flaky && (level == receipts.LevelHash || own) {
+			if tt.flaky && (level == receipts.LevelHash || own) && !waved {
 				want = Flaky
 			}
 			if len(d.Nested) != tt.nested || res.Verdict != want {
@@ -464,5 +482,22 @@ func TestHandedBack(t *testing.T) {
 		if ok := want == ""; d.Passed() != ok || (res.Verdict == Verified) != ok || leaf.Passed() != ok || !strings.Contains(told(res), want) {
 			t.Errorf("%q: gate %+v; %s; consumed %+v", want, d.Refusals, told(res), leaf.Refusals)
 		}
+	}
+}
+
+// TestBelowForged has somebody without the key say, once a signed gate is made, that a run of its line failed: that refuses nothing.
+func TestBelowForged(t *testing.T) {
+	s, keys := newSigner(t)
+	m := newMaker(t)
+	g := m.child("r-7", "r-1/1")
+	m.sign = s
+	m.outer([]receipts.Hash{g})
+	m.signCheckpoint(s)
+	m.sign = nil
+	m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+	m.receipt(started, failing, func(r *receipts.Receipt) { r.Run = "r-6" })
+	m.receipt(started, failing, func(r *receipts.Receipt) { r.Run, r.Workspace = "r-6", nil })
+	if res := ask(t, m.open(Options{Keys: keys}), asked(strict, nothing, signed)); res.Verdict != Verified {
+		t.Error(told(res))
 	}
 }

@@ -215,9 +215,9 @@ func receipt(e *receipts.Entry) *receipts.Receipt {
 	return r
 }
 
-// accepted reports whether a failure was accepted by a record of no lower level, after
-// it: who has no key cannot wave away what a key has signed.
-func (s *Session) accepted(failures []*receipts.Entry) map[receipts.Hash]bool {
+// accepted reports whether a failure was accepted by a record of no lower level, and of no lower one than level, after
+// it: who has no key cannot wave away what a key has signed, or what failed in a run that a signed line started.
+func (s *Session) accepted(failures []*receipts.Entry, level int) map[receipts.Hash]bool {
 	if len(failures) == 0 {
 		return nil
 	}
@@ -237,7 +237,7 @@ func (s *Session) accepted(failures []*receipts.Entry) map[receipts.Hash]bool {
 				return nil
 			}
 			t, ok := body(by).(*receipts.Trust)
-			if ok && t.What == receipts.TrustFlaky && by.Level >= f.Level && seq > f.Seq && slices.Contains(t.Receipts, f.SHA) {
+			if ok && t.What == receipts.TrustFlaky && by.Level >= max(f.Level, level) && seq > f.Seq && slices.Contains(t.Receipts, f.SHA) {
 				list[f.SHA] = true
 			}
 		}
@@ -254,9 +254,35 @@ type history struct {
 	about map[uint64][]int64
 	runs  []int64
 	gates []int64
-	// Runs whose records count at any level: of those that lines of a signed run started, which are not signed themselves.
+	// Runs whose records count at any level, as far as they lie before until, and also where they do not say on what files they ran: of those
+	// that lines started, which are not signed as these are.
 	under map[string]bool
+	until int64
 }
+
+// started has records about commands count that are of the runs under, which lines started, as far as they lie before until.
+func (h *history) started(under map[string]bool, commands map[uint64]bool, until int64) {
+	h.under, h.until = under, until
+	if len(h.under) == 0 {
+		return
+	}
+	keys := make(map[uint64]bool, len(h.under))
+	for run := range h.under {
+		keys[shortText(run)] = true
+	}
+	for seq := range h.s.index.marks {
+		m := &h.s.index.marks[seq]
+		if m.kind == kindReceipt && m.bytes == 0 && m.git == 0 && commands[m.command] && keys[m.run] && int64(seq) < until {
+			h.about[m.command] = append(h.about[m.command], int64(seq))
+		}
+	}
+	for command := range commands {
+		slices.Sort(h.about[command])
+	}
+}
+
+// of reports whether a record is of one of the runs that lines started.
+func (h *history) of(e *receipts.Entry) bool { return e.Seq < h.until && h.under[receipt(e).Run] }
 
 // history gathers what the log knows of some trees, in one pass over the index: of the
 // commands in only, by commandKey, or of all if it is nil.
@@ -390,7 +416,7 @@ func (h *history) read(seq int64, command uint64) *receipts.Entry {
 		return nil
 	}
 	r := receipt(e)
-	if r == nil || !h.ofTree(r) || commandKey(r.Command, r.Dir, r.Place) != command {
+	if r == nil || !h.ofTree(r) && !(r.Workspace == nil && h.of(e)) || commandKey(r.Command, r.Dir, r.Place) != command {
 		return nil
 	}
 	if r.Status == receipts.Pending {
@@ -416,7 +442,7 @@ func (h *history) ends(command uint64, want answer, level int, below map[int64]b
 		case h.s.err != nil:
 			return nil
 		case e == nil || answerOf(e) != want:
-		case e.Level < level && !h.under[receipt(e).Run]:
+		case e.Level < level && !h.of(e):
 			below[seq] = true
 		default:
 			list = append(list, e)

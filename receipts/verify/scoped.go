@@ -198,7 +198,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 		default:
 			continue
 		}
-		if s.accepted([]*receipts.Entry{e})[e.SHA] {
+		if s.accepted([]*receipts.Entry{e}, q.Level)[e.SHA] {
 			continue
 		}
 		b.any = true
