@@ -316,10 +316,8 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 	for _, x := range g.Expect {
 		bySHA[x.SHA] = x
 	}
-	var members []*receipts.Receipt
 	for i := range d.Records {
 		if r := receipt(&d.Records[i]); r != nil {
-			members = append(members, r)
 			lines[stepOf(r)] = bySHA[d.Records[i].SHA]
 		}
 	}
@@ -329,7 +327,7 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 		r := receipt(m.Entry)
 		commands[commandKey(r.Command, r.Dir, r.Place)] = true
 	}
-	h.started(s.under(members), commands, s.index.len())
+	h.started(commands, g.Level, s.index.len())
 	for _, m := range leaves {
 		x := receipts.Expectation{}
 		if m.By != nil {

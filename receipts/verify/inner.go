@@ -131,7 +131,7 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 			}
 		}
 	}
-	below, under := s.below(runs, func(parent string) bool {
+	below := s.below(runs, func(parent string) bool {
 		run, step, _ := strings.Cut(parent, "/")
 		return steps[parent] || run == g.Run && !slices.Contains(g.Apart, step)
 	})
@@ -141,7 +141,7 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 			loose[e.SHA] = e
 		}
 	}
-	matters := s.matters(loose, under)
+	matters := s.matters(loose)
 	for _, e := range below {
 		r := receipt(e)
 		switch {
@@ -157,14 +157,14 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 
 // matters returns what reports whether one of the receipts in loose, which no gate took in, has to be looked at for a gate over the line that
 // started its run: there may be very many, and of most nothing is known but that they passed.
-func (s *Session) matters(loose map[receipts.Hash]*receipts.Entry, under map[string]bool) func(*receipts.Receipt) bool {
+func (s *Session) matters(loose map[receipts.Hash]*receipts.Entry) func(*receipts.Receipt) bool {
 	ran, commands := ranOn(loose)
 	for _, e := range loose {
 		r := receipt(e)
 		commands[commandKey(r.Command, r.Dir, r.Place)] = true
 	}
 	h, bad := s.historyOf(commands, ran), make(map[uint64][]*receipts.Entry, len(commands))
-	h.started(under, commands, s.index.len())
+	h.started(commands, receipts.LevelHash, s.index.len())
 	files := passesOf(nil)
 	for key := range commands {
 		aside := make(map[int64]bool)
@@ -176,13 +176,13 @@ func (s *Session) matters(loose map[receipts.Hash]*receipts.Entry, under map[str
 }
 
 // below returns what the runs left that steps of some runs started, for the steps that of accepts, and that the steps of those started: gates, and
-// receipts of successes, without what others of the gates took in. under are these runs.
-func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list []*receipts.Entry, under map[string]bool) {
+// receipts of successes, without what others of the gates took in.
+func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list []*receipts.Entry) {
 	keys, underKeys := make(map[uint64]bool, len(runs)), make(map[uint64]bool)
 	for run := range runs {
 		keys[shortText(run)] = run != ""
 	}
-	under = make(map[string]bool)
+	under := make(map[string]bool)
 	taken, found := make(map[receipts.Hash]bool), make(map[receipts.Hash]*receipts.Entry)
 	// A run begins after the one that started it, and ends in its gate: one pass finds them all.
 	for seq := range s.index.marks {
@@ -193,7 +193,7 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 		}
 		e := s.entry(int64(seq))
 		if e == nil {
-			return nil, nil
+			return nil
 		}
 		run, parent := "", ""
 		switch b := body(e).(type) {
@@ -219,17 +219,7 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 		}
 	}
 	s.follow(found)
-	return slices.DeleteFunc(list, func(e *receipts.Entry) bool { return taken[e.SHA] }), under
-}
-
-// under returns the runs that lines of the runs of rs started.
-func (s *Session) under(rs []*receipts.Receipt) map[string]bool {
-	runs := make(map[string]bool)
-	for _, r := range rs {
-		runs[r.Run] = true
-	}
-	_, under := s.below(runs, func(string) bool { return true })
-	return under
+	return slices.DeleteFunc(list, func(e *receipts.Entry) bool { return taken[e.SHA] })
 }
 
 // startedRuns reports whether the command of r started runs that left a trace, or rests on a gate that an agent handed back.
@@ -242,7 +232,7 @@ func (s *Session) ownRuns(r *receipts.Receipt) (list []receipts.Hash) {
 	if byAgent(r) {
 		return nil // of an agent only what it handed back counts
 	}
-	below, _ := s.below(map[string]bool{r.Run: true}, func(parent string) bool { return parent == stepOf(r) })
+	below := s.below(map[string]bool{r.Run: true}, func(parent string) bool { return parent == stepOf(r) })
 	for _, e := range below {
 		list = append(list, e.SHA)
 	}

@@ -501,3 +501,32 @@ func TestBelowForged(t *testing.T) {
 		t.Error(told(res))
 	}
 }
+
+// TestBelowBefore has a signed run be repeated until what its line starts is green: what failed in the one before counts.
+func TestBelowBefore(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, own := range []bool{true, false} {
+		m := newMaker(t)
+		parent := "r-0/1"
+		if !own {
+			parent = "" // somebody ran it without the key
+		}
+		m.run("r-5", func(r *receipts.Run) { r.Parent = "r-0/1" })
+		m.run("r-6", func(r *receipts.Run) { r.Parent = parent })
+		m.receipt(started, failing, func(r *receipts.Receipt) { r.Run = "r-6" })
+		m.sign = s
+		m.receipt(of("all"), func(r *receipts.Receipt) { r.Run = "r-0" })
+		m.sign = nil
+		g := m.child("r-7", "r-1/1")
+		m.sign = s
+		m.outer([]receipts.Hash{g})
+		m.signCheckpoint(s)
+		want := Verified
+		if own {
+			want = Flaky
+		}
+		if res := ask(t, m.open(Options{Keys: keys}), asked(strict, nothing, signed)); res.Verdict != want {
+			t.Errorf("in a run of the key %v: %s; want %s", own, told(res), want)
+		}
+	}
+}

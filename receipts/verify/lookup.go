@@ -251,38 +251,106 @@ type history struct {
 	on   map[receipts.Tree]bool
 	left map[receipts.Tree]bool
 	// Of each command, by commandKey: the records about it in the order of the log.
-	about map[uint64][]int64
-	runs  []int64
-	gates []int64
-	// Runs whose records count at any level, as far as they lie before until, and also where they do not say on what files they ran: of those
-	// that lines started, which are not signed as these are.
-	under map[string]bool
-	until int64
+	about  map[uint64][]int64
+	runs   []int64
+	gates  []int64
+	within *within // nil where only what is of the level that is asked for counts, and says on what files it ran
 }
 
-// started has records about commands count that are of the runs under, which lines started, as far as they lie before until.
-func (h *history) started(under map[string]bool, commands map[uint64]bool, until int64) {
-	h.under, h.until = under, until
-	if len(h.under) == 0 {
-		return
-	}
-	keys := make(map[uint64]bool, len(h.under))
-	for run := range h.under {
-		keys[shortText(run)] = true
-	}
+// A within tells which records are of runs that lines started. They are not signed as the receipts of these lines are, which came after them and
+// vouch for what happened meanwhile: so they count at any level, and also where they do not say on what files they ran.
+type within struct {
+	s      *Session
+	level  int   // of the receipt of the line
+	until  int64 // nothing after it counts
+	begins map[uint64]int64
+	runs   map[string]int64   // by run: the index of the receipt of the line, -1 for none
+	lines  map[string][]int64 // by step: the indexes of its receipts
+}
+
+// started has h count what is of runs that lines started whose receipts have a level, before until.
+func (h *history) started(commands map[uint64]bool, level int, until int64) {
+	w := &within{h.s, level, until, make(map[uint64]int64), make(map[string]int64), make(map[string][]int64)}
 	for seq := range h.s.index.marks {
 		m := &h.s.index.marks[seq]
-		if m.kind == kindReceipt && m.bytes == 0 && m.git == 0 && commands[m.command] && keys[m.run] && int64(seq) < until {
+		switch {
+		case int64(seq) >= until:
+		case m.kind == kindRun && m.parent != 0:
+			if _, ok := w.begins[m.run]; !ok {
+				w.begins[m.run] = int64(seq)
+			}
+		case m.kind == kindReceipt && m.bytes == 0 && m.git == 0 && commands[m.command]:
 			h.about[m.command] = append(h.about[m.command], int64(seq))
 		}
+	}
+	if len(w.begins) == 0 {
+		return
 	}
 	for command := range commands {
 		slices.Sort(h.about[command])
 	}
+	h.within = w
 }
 
-// of reports whether a record is of one of the runs that lines started.
-func (h *history) of(e *receipts.Entry) bool { return e.Seq < h.until && h.under[receipt(e).Run] }
+// has reports whether a record is of a run that a line started.
+func (w *within) has(e *receipts.Entry) bool {
+	if w == nil || e.Seq >= w.until {
+		return false
+	}
+	run := receipt(e).Run
+	at, ok := w.runs[run]
+	if !ok {
+		at = w.line(run, e.Seq)
+		w.runs[run] = at
+	}
+	return e.Seq < at
+}
+
+// line returns the index of the first receipt after a record of a run, of a line that started the run, or one around it; -1 if there is none.
+func (w *within) line(run string, after int64) int64 {
+	for range MaxDepth {
+		seq, ok := w.begins[shortText(run)]
+		if !ok {
+			break
+		}
+		e := w.s.entry(seq)
+		if e == nil {
+			break
+		}
+		b, ok := body(e).(*receipts.Run)
+		if !ok || b.Run != run {
+			break
+		}
+		for _, at := range w.receipts(b.Parent) {
+			if at > after {
+				return at
+			}
+		}
+		run = runOf(b.Parent)
+	}
+	return -1
+}
+
+// receipts returns the indexes of the receipts of a step that have the level.
+func (w *within) receipts(step string) []int64 {
+	list, ok := w.lines[step]
+	if ok {
+		return list
+	}
+	key := shortText(runOf(step))
+	for seq := range w.s.index.marks {
+		if m := &w.s.index.marks[seq]; m.kind != kindReceipt || m.run != key {
+			continue
+		}
+		if e := w.s.entry(int64(seq)); e != nil && e.Level >= w.level {
+			if r := receipt(e); r != nil && stepOf(r) == step {
+				list = append(list, int64(seq))
+			}
+		}
+	}
+	w.lines[step] = list
+	return list
+}
 
 // history gathers what the log knows of some trees, in one pass over the index: of the
 // commands in only, by commandKey, or of all if it is nil.
@@ -416,7 +484,7 @@ func (h *history) read(seq int64, command uint64) *receipts.Entry {
 		return nil
 	}
 	r := receipt(e)
-	if r == nil || !h.ofTree(r) && !(r.Workspace == nil && h.of(e)) || commandKey(r.Command, r.Dir, r.Place) != command {
+	if r == nil || !h.ofTree(r) && !(r.Workspace == nil && h.within.has(e)) || commandKey(r.Command, r.Dir, r.Place) != command {
 		return nil
 	}
 	if r.Status == receipts.Pending {
@@ -426,7 +494,7 @@ func (h *history) read(seq int64, command uint64) *receipts.Entry {
 }
 
 // ends returns the records about the command that gave the answer, of no lower level than
-// level or of one of the runs of h.under, in the order of the log; it adds the others to below.
+// level or of a run that a line started, in the order of the log; it adds the others to below.
 func (h *history) ends(command uint64, want answer, level int, below map[int64]bool) (list []*receipts.Entry) {
 	var flags uint8 = flagEarly | flagPending
 	if want != early {
@@ -442,7 +510,7 @@ func (h *history) ends(command uint64, want answer, level int, below map[int64]b
 		case h.s.err != nil:
 			return nil
 		case e == nil || answerOf(e) != want:
-		case e.Level < level && !h.of(e):
+		case e.Level < level && !h.within.has(e):
 			below[seq] = true
 		default:
 			list = append(list, e)
