@@ -66,6 +66,12 @@ func TestInherit(t *testing.T) {
 				t.Errorf("%s: %o, want %o", name, info.Mode().Perm(), want)
 			}
 		}
+		// Of a file with an ACL the bits of the group are the mask: the group may have had less.
+		if path := filepath.Join(dir, "acl"); permOf(t, path) == 0o644 {
+			if info, _ := inherit(t, path, 0o644); info.Mode().Perm() != 0o600 {
+				t.Errorf("with an ACL: %o, want 600", info.Mode().Perm())
+			}
+		}
 		return
 	}
 	if os.Geteuid() != 0 {
@@ -84,6 +90,13 @@ func TestInherit(t *testing.T) {
 		if err := errors.Join(os.WriteFile(path, nil, perm), os.Chmod(path, perm), os.Chown(path, 65534, gid)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	withACL := filepath.Join(dir, "acl")
+	if err := errors.Join(os.WriteFile(withACL, nil, 0o644), os.Chown(withACL, 65534, 100)); err != nil {
+		t.Fatal(err)
+	}
+	if syscall.Setxattr(withACL, aclName, aclOf(0), 0) != nil || os.Chmod(withACL, 0o644) != nil {
+		_ = os.Chmod(withACL, 0o600) // no ACLs here
 	}
 	path := filepath.Join(dir, "root")
 	if err := errors.Join(os.WriteFile(path, nil, 0o640), os.Chown(path, 1234, 100), os.Chown(dir, 65534, 65534)); err != nil {
