@@ -91,6 +91,9 @@ type Receipt struct {
 	// Reused is the receipt whose result this one repeats: nothing was executed.
 	Reused Hash `json:"reused,omitzero"`
 
+	// Apart says that the runs that the command started decide nothing for it: those of an agent, but for the gate that it handed back, and
+	// those of a line whose binding says so.
+	Apart bool `json:"apart,omitempty"`
 	// HandedBack is the gate that the agent of a task handed back, and that this success rests on.
 	HandedBack Hash `json:"handed_back,omitzero"`
 

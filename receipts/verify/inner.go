@@ -107,11 +107,6 @@ func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost 
 // stepOf names the step of a receipt, as in [receipts.Gate.Parent].
 func stepOf(r *receipts.Receipt) string { return r.Run + "/" + r.Step }
 
-// byAgent reports whether an agent carried out the task that r is of. Its runs decide nothing but by the gate that it handed back.
-func byAgent(r *receipts.Receipt) bool {
-	return r.Kind == "task" && len(r.Argv) > 0 && !strings.HasPrefix(r.Argv[0].Text, "task:") // which a script has
-}
-
 // nested returns what runs left that decide for a gate over records: that steps of its own run started, but for those apart, or
 // the commands of records of other runs. What others of them, or earlier gates of the run, took in is not among it. unspent
 // are the gates that nobody has consumed: a receipt may have been left for another gate.
@@ -126,7 +121,7 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 				taken[h] = true
 			}
 		case *receipts.Receipt:
-			if b.Run != g.Run && !byAgent(b) {
+			if b.Run != g.Run && !b.Apart {
 				runs[b.Run], steps[stepOf(b)] = true, true
 			}
 		}
@@ -182,7 +177,7 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 	for run := range runs {
 		keys[shortText(run)] = run != ""
 	}
-	under := make(map[string]bool)
+	under, parents, apart := make(map[string]bool), make(map[string]string), make(map[string]bool) // the last are steps
 	taken, found := make(map[receipts.Hash]bool), make(map[receipts.Hash]*receipts.Entry)
 	// A run begins after the one that started it, and ends in its gate: one pass finds them all.
 	for seq := range s.index.marks {
@@ -204,11 +199,15 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 		case *receipts.Receipt:
 			if under[b.Run] {
 				list, found[e.SHA] = append(list, e), e
+				apart[stepOf(b)] = b.Apart
 			}
 			continue
 		}
 		if of := of(parent) || under[runOf(parent)]; !of || run == "" {
 			continue
+		}
+		if parents[run] == "" {
+			parents[run] = parent
 		}
 		if under[run], underKeys[shortText(run)] = true, true; m.kind != kindGate {
 			continue
@@ -219,7 +218,25 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 		}
 	}
 	s.follow(found)
-	return slices.DeleteFunc(list, func(e *receipts.Entry) bool { return taken[e.SHA] })
+	decides := func(run string) bool {
+		for range MaxDepth {
+			if apart[parents[run]] {
+				return false
+			}
+			run = runOf(parents[run])
+		}
+		return true
+	}
+	return slices.DeleteFunc(list, func(e *receipts.Entry) bool {
+		run := ""
+		switch b := body(e).(type) {
+		case *receipts.Gate:
+			run = b.Run
+		case *receipts.Receipt:
+			run = b.Run
+		}
+		return taken[e.SHA] || !decides(run)
+	})
 }
 
 // startedRuns reports whether the command of r started runs that left a trace, or rests on a gate that an agent handed back.
@@ -229,7 +246,7 @@ func (s *Session) startedRuns(r *receipts.Receipt) bool {
 
 // ownRuns returns what the runs left that the command of r started, as [Session.below] does.
 func (s *Session) ownRuns(r *receipts.Receipt) (list []receipts.Hash) {
-	if byAgent(r) {
+	if r.Apart {
 		return nil // of an agent only what it handed back counts
 	}
 	below := s.below(map[string]bool{r.Run: true}, func(parent string) bool { return parent == stepOf(r) })

@@ -253,7 +253,7 @@ func TestDecideAnyRun(t *testing.T) {
 		return m.child("r-2"+step, run+"/"+step, func(r *receipts.Receipt) { r.Reused = old })
 	}
 	step := func(step, kind string) func(*receipts.Receipt) {
-		return func(r *receipts.Receipt) { r.Run, r.Step, r.Kind = "r-9", step, kind }
+		return func(r *receipts.Receipt) { r.Run, r.Step, r.Kind, r.Apart = "r-9", step, kind, step == "3" }
 	}
 	want := []receipts.Hash{inside("r-9", "1"), inside("r-9", "2")}
 	inside("r-9", "3")
@@ -391,6 +391,13 @@ func TestBelow(t *testing.T) {
 		{"what a run left that never failed", func(m *maker) {
 			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
 			m.receipt(started, loose("r-6"))
+		}, 0, false},
+		{"what a line left whose runs decide nothing", func(m *maker) {
+			m.receipt(started, failing)
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.run("r-7", func(r *receipts.Run) { r.Parent = "r-6/1" })
+			m.child("r-8", "r-7/2")
+			m.receipt(of("suite"), loose("r-6"), func(r *receipts.Receipt) { r.Apart = true })
 		}, 0, false},
 		{"what another run left", func(m *maker) {
 			m.receipt(started, failing)

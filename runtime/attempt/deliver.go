@@ -219,6 +219,7 @@ func (x *Executor) accept(res *Report, d *Delivery) error {
 		{"matrix", r.Matrix, parseHash(x.plan.Matrix.SHA256)}, {"script", r.Script, parseHash(x.plan.Script.SHA256)},
 		{"line", r.Line.Number, s.Line.Number}, {"directory", r.Dir, x.dir(s)}, {"reused", r.Reused, receipts.Hash{}},
 		{"handed-back gate", r.HandedBack, receipts.Hash{}}, // no log here has it
+		{"say on its runs", r.Apart, apart(s)},
 	} {
 		if same.got != same.want {
 			return fmt.Errorf("its receipt is of another %s: %v, and not %v", same.what, same.got, same.want)

@@ -72,7 +72,7 @@ func (x *Executor) receipt(res *Report) *receipts.Receipt {
 		Session: x.opt.Session, Run: x.opt.Run, Step: s.ID,
 		Line:    receipts.Line{File: receipts.Text(x.fileName(s.Line.File)), Number: s.Line.Number, Text: x.public(s.Line.Text)},
 		Binding: s.Binding, Nonce: x.opt.Nonce, Signer: x.opt.Signer,
-		Matrix: parseHash(x.plan.Matrix.SHA256), Script: parseHash(x.plan.Script.SHA256), HandedBack: res.handedBack,
+		Matrix: parseHash(x.plan.Matrix.SHA256), Script: parseHash(x.plan.Script.SHA256), Apart: apart(s), HandedBack: res.handedBack,
 	}
 	if p := res.Process; p != nil && !p.Started.IsZero() { // of the last attempt alone
 		rec.Timestamp, rec.DurationNS = receipts.Time{Time: p.Started}, int64(p.Duration)
