@@ -272,7 +272,7 @@ func (o *Options) bound(v *voice.Voice, p *project.Program, flags ...string) (*p
 		v.Notef("%s in %s: nothing was run", p.Findings.Summary(), p.Script.Name)
 		return nil, exit.Status(exit.Fault)
 	}
-	p.Plan.Script.Flags = append(flags, o.Again...)
+	p.Plan.Script.Flags = script.Flags(p, append(flags, o.Again...))
 	if err := marked(p); err != nil {
 		return nil, err
 	}

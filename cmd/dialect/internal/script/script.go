@@ -309,3 +309,24 @@ func Used(vars map[string]string, programs ...*project.Program) error {
 	}
 	return nil
 }
+
+// Flags returns flags without --set of variables that p does not take: with several scripts another one does, and p is run again alone.
+func Flags(p *project.Program, flags []string) (kept []string) {
+	taken := make(map[string]bool)
+	for _, v := range lang.Variables(p.File) {
+		taken[v.Name] = true
+	}
+	for i := 0; i < len(flags); i++ {
+		if flags[i] == "--set" && i+1 < len(flags) {
+			name, _, _ := strings.Cut(flags[i+1], "=")
+			if _, known := p.Matrix.Vars[name]; !known && !taken[name] {
+				i++
+				continue
+			}
+			kept = append(kept, flags[i])
+			i++
+		}
+		kept = append(kept, flags[i])
+	}
+	return kept
+}
