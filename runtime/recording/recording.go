@@ -21,6 +21,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
@@ -206,23 +207,31 @@ func (r *Recording) Snapshot(ctx context.Context) (*workspace.Snapshot, error) {
 }
 
 // Repeats says why a run that a step started, which is named as in [receipts.Gate.Parent], repeats no result: the verdict on the run of
-// that step could not tell, or would have to refuse. It is empty if the run may.
+// that step, or on one around it, could not tell, or would have to refuse. It is empty if the run may.
 func (r *Recording) Repeats(ctx context.Context, step string) string {
-	run, _, _ := strings.Cut(step, "/")
-	var e receipts.Entry
-	err := errors.New("no store")
-	if r.store != nil {
-		e, _, err = r.store.Authentic(ctx, run)
+	for range verify.MaxDepth {
+		if step == "" {
+			return ""
+		}
+		run, _, _ := strings.Cut(step, "/")
+		if r.store == nil {
+			break
+		}
+		e, _, err := r.store.Authentic(ctx, run)
+		if err != nil {
+			break
+		}
+		v, _ := e.Parse()
+		begun, ok := v.(*receipts.Run)
+		switch {
+		case !ok:
+			return "its receipts are in another store"
+		case begun.Signer != "":
+			return "a run around it is signed, and no result of this one is"
+		}
+		step = begun.Parent
 	}
-	v, _ := e.Parse()
-	begun, ok := v.(*receipts.Run)
-	switch {
-	case err != nil || !ok:
-		return "its receipts are in another store"
-	case begun.Signer != "":
-		return "that one is signed, and no result of this one is"
-	}
-	return ""
+	return "its receipts are in another store"
 }
 
 // Options are those of a run of p, with a new id.

@@ -365,7 +365,7 @@ func (o *Options) as(v *voice.Voice, given history.Given, vars map[string]string
 		return nil, exit.Usagef("%s was run with --routing %s: say which matrix is meant", given.Run, diag.Printable(given.Routing)).
 			Hint("with %s, from the folder that it is named from", report.Command([]string{"--routing", given.Routing}))
 	}
-	if given.Engine != "" && o.Far.Engine == "" {
+	if given.Engine != "" && given.Engine != "local" && o.Far.Engine == "" {
 		return nil, exit.Usagef("%s was run with --engine %s: say where the lines are to be carried out", given.Run, diag.Printable(given.Engine)).
 			Hint("with --engine local on this machine, else with the flags that it had: --engine, --task-queue, --remote, --worker-key")
 	}
