@@ -169,8 +169,8 @@ func (q *Question) again(r *receipts.Receipt, sha receipts.Hash) []string {
 	return []string{q.run(append(q.givenTo(r, true), "-e", r.Line.Text.Text)...)}
 }
 
-// givenTo are the flags that say how the script was run that r is of, or what its line alone needs of them: another value, or matrix, is
-// another command.
+// givenTo are the flags that set the variables of the script as the run of r did, or what its line alone needs of them: another value is
+// another command. The matrix is that which is asked about: another one proves nothing here.
 func (q *Question) givenTo(r *receipts.Receipt, alone bool) (flags []string) {
 	d, err := (history.Documents{Archive: q.logs}).Read(r.Run)
 	if err != nil {
@@ -179,9 +179,6 @@ func (q *Question) givenTo(r *receipts.Receipt, alone bool) (flags []string) {
 	given := history.GivenTo(d)
 	if alone {
 		given = given.For(r.Line.Text.Text)
-	}
-	if given.Routing != "" && q.o.Routing == "" {
-		flags = append(flags, "--routing", given.Routing)
 	}
 	for _, text := range given.Set {
 		flags = append(flags, "--set", text)

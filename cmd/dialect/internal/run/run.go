@@ -27,6 +27,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/runtime/redact"
@@ -224,6 +225,10 @@ func (o *Options) bind(v *voice.Voice, p *project.Program, vars map[string]strin
 // selected returns the lines of a script that --failed and --changed select; nil for all, and true if there are none. Lines that are
 // left over of a run have its variables: they come into vars, and flags say so.
 func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]string) (lines []int, flags []string, none bool, err error) {
+	if (o.Failed || o.Changed) && os.Getenv(attempt.ParentVariable) != "" && os.Getenv(policy.Variable) != "" {
+		v.Note("--failed and --changed leave no line out here: a line of another run started this one, whose verdict could not tell")
+		return nil, nil, false, nil
+	}
 	if o.Failed {
 		_, logs := o.Paths(p.Matrix.Root)
 		if copied, err := store.Copied(o.Notary); err != nil {
