@@ -21,7 +21,6 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
-	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
@@ -206,10 +205,13 @@ func (r *Recording) Snapshot(ctx context.Context) (*workspace.Snapshot, error) {
 	return r.ahead.snapshot, r.ahead.err
 }
 
+// maxAround bounds how many runs are looked at that lie around one.
+const maxAround = 16
+
 // Repeats says why a run that a step started, which is named as in [receipts.Gate.Parent], repeats no result: the verdict on the run of
 // that step, or on one around it, could not tell, or would have to refuse. It is empty if the run may.
 func (r *Recording) Repeats(ctx context.Context, step string) string {
-	for range verify.MaxDepth {
+	for range maxAround {
 		if step == "" {
 			return ""
 		}
