@@ -271,7 +271,7 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 		return 1
 	}
 	for _, e := range h.ends(key, early, g.Level, aside) {
-		if last.about(r, receipt(e)) {
+		if last.about(r, h.stand(e)) {
 			d.Early += first(e)
 		}
 	}
@@ -280,8 +280,8 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 	for _, f := range failures {
 		fr := receipt(f)
 		switch {
-		case !last.about(r, fr) || (Query{}).excused(r, fr) || accepted[f.SHA]:
-		case f.Seq > e.Seq && !last.undo(key, f):
+		case !last.about(r, h.stand(f)) || (Query{}).excused(r, fr) || accepted[f.SHA]:
+		case f.Seq > e.Seq && !last.undo(key, f, h):
 			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
 		default:
 			before = append(before, f)

@@ -144,7 +144,7 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		asked[l] = true
 		for _, e := range h.ends(key, early, q.Level, res.below) {
-			if !counted[e.SHA] && q.counts(receipt(e)) && (!m.Inner || last.about(r, receipt(e))) {
+			if !counted[e.SHA] && q.counts(receipt(e)) && (!m.Inner || last.about(r, h.stand(e))) {
 				counted[e.SHA] = true
 				res.Early++
 			}
@@ -155,7 +155,7 @@ func (s *Session) last(q Query, res *Result) {
 			return n.Flaky && (n.Binding == r.Binding || m.By != nil && n.Binding == m.By.Binding)
 		})
 		for _, f := range failures {
-			if m.Inner && !last.about(r, receipt(f)) {
+			if m.Inner && !last.about(r, h.stand(f)) {
 				continue
 			}
 			first := !counted[f.SHA]
@@ -171,7 +171,7 @@ func (s *Session) last(q Query, res *Result) {
 				}
 			case accepted[f.SHA]:
 				s.reasons(res, f, q.Level)
-			case f.Seq > m.Seq && (m.Inner || f.Seq > own[key]) && !last.undo(key, f):
+			case f.Seq > m.Seq && (m.Inner || f.Seq > own[key]) && !last.undo(key, f, h):
 				if first {
 					res.Failures++
 				}

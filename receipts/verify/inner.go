@@ -140,7 +140,7 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 	for _, e := range below {
 		r := receipt(e)
 		switch {
-		case taken[e.SHA], r != nil && !matters(r):
+		case taken[e.SHA], r != nil && !matters(e):
 			continue
 		case r == nil && e.Consumption == nil:
 			unspent = append(unspent, e.SHA)
@@ -152,7 +152,7 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 
 // matters returns what reports whether one of the receipts in loose, which no gate took in, has to be looked at for a gate over the line that
 // started its run: there may be very many, and of most nothing is known but that they passed.
-func (s *Session) matters(loose map[receipts.Hash]*receipts.Entry) func(*receipts.Receipt) bool {
+func (s *Session) matters(loose map[receipts.Hash]*receipts.Entry) func(*receipts.Entry) bool {
 	ran, commands := ranOn(loose)
 	for _, e := range loose {
 		r := receipt(e)
@@ -160,13 +160,13 @@ func (s *Session) matters(loose map[receipts.Hash]*receipts.Entry) func(*receipt
 	}
 	h, bad := s.historyOf(commands, ran), make(map[uint64][]*receipts.Entry, len(commands))
 	h.started(commands, receipts.LevelHash, s.index.len())
-	files := passesOf(nil)
 	for key := range commands {
 		aside := make(map[int64]bool)
 		bad[key] = append(h.ends(key, no, receipts.LevelHash, aside), h.ends(key, early, receipts.LevelHash, aside)...)
 	}
-	return func(r *receipts.Receipt) bool {
-		return !r.Reused.IsZero() || slices.ContainsFunc(bad[commandKey(r.Command, r.Dir, r.Place)], func(e *receipts.Entry) bool { return r.Workspace == nil || files.about(r, receipt(e)) })
+	return func(e *receipts.Entry) bool {
+		r, on := receipt(e), h.stand(e)
+		return !r.Reused.IsZero() || slices.ContainsFunc(bad[commandKey(r.Command, r.Dir, r.Place)], func(f *receipts.Entry) bool { return sameFiles(on, h.stand(f)) })
 	}
 }
 
@@ -273,9 +273,6 @@ func (p passes) add(e *receipts.Entry) {
 
 // about reports whether the receipt f is about the files that the pass r speaks for: those of the gate, if r does not say which.
 func (p passes) about(r, f *receipts.Receipt) bool {
-	if f.Workspace == nil {
-		return true // of a run that a line started, and on the files that it had then
-	}
 	if r.Workspace == nil {
 		return p.of != nil && f.Workspace != nil && f.Workspace.Before.SameFiles(*p.of)
 	}
@@ -283,9 +280,9 @@ func (p passes) about(r, f *receipts.Receipt) bool {
 }
 
 // undo reports whether one of the passes of a command came after its failure f: on the same files, and of no lower level.
-func (p passes) undo(command uint64, f *receipts.Entry) bool {
+func (p passes) undo(command uint64, f *receipts.Entry, h *history) bool {
 	return slices.ContainsFunc(p.list[command], func(e *receipts.Entry) bool {
-		return e.Seq > f.Seq && e.Level >= f.Level && p.about(receipt(e), receipt(f))
+		return e.Seq > f.Seq && e.Level >= f.Level && p.about(receipt(e), h.stand(f))
 	})
 }
 

@@ -537,3 +537,17 @@ func TestBelowBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestBelowOtherFiles has a run that a line started, and that does not say on what files it ran, fail on others than those of the gate.
+func TestBelowOtherFiles(t *testing.T) {
+	for tree, want := range map[*receipts.Tree]Verdict{&treeA: Flaky, &treeB: Verified} {
+		m := newMaker(t)
+		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-0/1" })
+		m.receipt(started, failing, func(r *receipts.Receipt) { r.Run, r.Workspace = "r-6", nil })
+		m.receipt(of("all"), func(r *receipts.Receipt) { r.Run, r.Workspace.Before = "r-0", *tree })
+		m.outer([]receipts.Hash{m.child("r-7", "r-1/1")})
+		if res := ask(t, m.open(Options{}), asked(strict, nothing)); res.Verdict != want {
+			t.Errorf("%s; want %s", told(res), want)
+		}
+	}
+}

@@ -306,6 +306,17 @@ func (w *within) has(e *receipts.Entry) bool {
 	return e.Seq < at
 }
 
+// stand returns the receipt that says on what files the record e was: of a run that does not say it, that of the line that started it.
+func (h *history) stand(e *receipts.Entry) *receipts.Receipt {
+	r := receipt(e)
+	if r.Workspace == nil && h.within.has(e) {
+		if line := h.s.entry(h.within.runs[r.Run]); line != nil {
+			return receipt(line)
+		}
+	}
+	return r
+}
+
 // line returns the index of the first receipt after a record of a run, of a line that started the run, or one around it; -1 if there is none.
 func (w *within) line(run string, after int64) int64 {
 	for range MaxDepth {

@@ -225,7 +225,7 @@ func (o *Options) bind(v *voice.Voice, p *project.Program, vars map[string]strin
 // selected returns the lines of a script that --failed and --changed select; nil for all, and true if there are none. Lines that are
 // left over of a run have its variables: they come into vars, and flags say so.
 func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]string) (lines []int, flags []string, none bool, err error) {
-	if (o.Failed || o.Changed) && os.Getenv(attempt.ParentVariable) != "" && os.Getenv(policy.Variable) != "" {
+	if rules, set := os.LookupEnv(policy.Variable); (o.Failed || o.Changed) && os.Getenv(attempt.ParentVariable) != "" && !(set && rules == "") {
 		v.Note("--failed and --changed leave no line out here: a line of another run started this one, whose verdict could not tell")
 		return nil, nil, false, nil
 	}
