@@ -111,7 +111,7 @@ func (s *Session) last(q Query, res *Result) {
 			r := receipt(m.Entry)
 			innerCommands[commandKey(r.Command, r.Dir, r.Place)] = true
 		}
-		inner.started(innerCommands, q.Level, res.Gate.Seq) // what comes after the gate is not of its lines, whatever it says
+		inner.started(innerCommands, q.Level, s.index.len())
 	}
 	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
 	for _, m := range leaves {
