@@ -93,7 +93,7 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 	for _, e := range take {
 		v, _ := e.Parse()
 		if r, ok := v.(*receipts.Receipt); ok && !runs[r.Run] {
-			of[r.Run] = true
+			of[r.Run] = of[r.Run] || r.Failed() || r.EndedEarly()
 		}
 	}
 	for run := range runs {
@@ -104,10 +104,10 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 		for _, e := range starts {
 			take[e.Seq] = e
 		}
-		of[run] = true
+		of[run] = false
 	}
-	for run := range of { // which line began it, through which runs: what failed in an earlier attempt of that is excused
-		if err := s.takeChain(ctx, take, run, runs); err != nil {
+	for run, failed := range of { // which line began it, through which runs: what failed in an earlier attempt of that is excused
+		if err := s.takeChain(ctx, take, run, runs, failed); err != nil {
 			return nil, err
 		}
 	}
@@ -120,8 +120,8 @@ func (s *Store) starts(ctx context.Context, run string) ([]receipts.Entry, error
 }
 
 // takeChain takes the start of a run that a step of one of runs started, and those of the runs between them; of any other run it takes
-// nothing, since a start without the rest looks like a run that was cut short.
-func (s *Store) takeChain(ctx context.Context, take map[int64]receipts.Entry, run string, runs map[string]bool) error {
+// nothing but what failed below its lines, with their receipts, since a start without the rest looks like a run that was cut short.
+func (s *Store) takeChain(ctx context.Context, take map[int64]receipts.Entry, run string, runs map[string]bool, failed bool) error {
 	var chain []receipts.Entry
 	for range verify.MaxDepth {
 		starts, err := s.starts(ctx, run)
@@ -139,6 +139,23 @@ func (s *Store) takeChain(ctx context.Context, take map[int64]receipts.Entry, ru
 				take[e.Seq] = e
 			}
 			return nil
+		}
+		if !failed {
+			continue
+		}
+		// Of another run the receipt of the line vouches for it: see package verify.
+		lines, err := s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind = 'receipt'", run)
+		if err != nil {
+			return err
+		}
+		for _, e := range lines {
+			v, _ := e.Parse()
+			if r, ok := v.(*receipts.Receipt); ok && r.Run+"/"+r.Step == b.Parent {
+				take[e.Seq] = e
+				for _, e := range chain {
+					take[e.Seq] = e
+				}
+			}
 		}
 	}
 	return nil

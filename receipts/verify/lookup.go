@@ -585,8 +585,15 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 // of them. A bundle without it would hide failures that came before its gate.
 func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err error) {
 	if len(s.problems) == 0 && s.err == nil {
-		ran, _ := ranOn(s.bySHA(hashes...))
+		named := s.bySHA(hashes...)
+		ran, commands := ranOn(named)
+		for _, e := range named {
+			if r := receipt(e); r != nil {
+				commands[commandKey(r.Command, r.Dir, r.Place)] = true
+			}
+		}
 		h := s.historyOf(nil, ran)
+		h.started(commands, receipts.LevelHash, s.index.len())
 		found := make(map[int64]*receipts.Entry)
 		add := func(es ...*receipts.Entry) {
 			for _, e := range es {
