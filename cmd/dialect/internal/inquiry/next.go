@@ -311,6 +311,9 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 
 // scriptFor is the script of a receipt, or the given one.
 func (q *Question) scriptFor(r *receipts.Receipt, script string) string {
+	if q.Level > receipts.LevelHash && r.Signer == "" { // of a run that a signed line started: by itself it would be of a lower level
+		return script
+	}
 	if name := q.scriptOf(r.Run, r.Line.File.Text); name != "" {
 		return name
 	}
