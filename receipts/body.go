@@ -435,7 +435,8 @@ type Gate struct {
 	// Parent is the step of another run that started this gate's run: "RUN/STEP".
 	Parent string `json:"parent,omitempty"`
 	// Nested are the gates of runs that commands of this one started, and receipts of such runs that no gate took in, of which more is known
-	// than that they passed. Gates that nobody has consumed yet are consumed with it. They prove nothing for it: a command can write what it likes. What failed in them, or was repeated, counts for it all the same.
+	// than that they passed. Gates that nobody has consumed yet are consumed with it. They prove nothing for it: a command can
+	// write what it likes. What failed in them, or was repeated, counts for it all the same.
 	Nested []Hash `json:"nested,omitempty"`
 	Signer string `json:"signer,omitempty"` // as in [Receipt]
 }

@@ -327,7 +327,7 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 		r := receipt(m.Entry)
 		commands[commandKey(r.Command, r.Dir, r.Place)] = true
 	}
-	h.started(commands, g.Level, s.index.len())
+	h.started(commands, g.Level)
 	for _, m := range leaves {
 		x := receipts.Expectation{}
 		if m.By != nil {

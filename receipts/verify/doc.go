@@ -95,8 +95,8 @@
 //  19. A pass has no level of a notary if it ran in the working tree, in an unconfined checkout, or saw what
 //     its user can write: the asker could have a say in it.
 //
-// Records below the level that is asked for are left out of 13 to 15, but for those of runs that lines of the gate started, of before the
-// gate: they refuse nothing, and they hide nothing (TestLevel, TestUnfinished).
+// Records below the level that is asked for are left out of 13 to 15, but for those of runs that lines started whose
+// receipts have that level, and came after them: they refuse nothing, and they hide nothing (TestLevel, TestUnfinished).
 //
 // Where the verdict is MISSING, STALE or RAN OUTSIDE THE MATRIX the result names the receipts that
 // a gate would take (TestUngated). They are advice, and count for nothing.

@@ -111,7 +111,7 @@ func (s *Session) last(q Query, res *Result) {
 			r := receipt(m.Entry)
 			innerCommands[commandKey(r.Command, r.Dir, r.Place)] = true
 		}
-		inner.started(innerCommands, q.Level, s.index.len())
+		inner.started(innerCommands, q.Level)
 	}
 	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
 	for _, m := range leaves {

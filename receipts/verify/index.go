@@ -24,8 +24,9 @@ type index struct {
 	// Questions about hashes that follow from one another, gate by gate, would go through
 	// all of it each time: after fewPasses of them these tables are made.
 	passes   int
-	bySHA    []int64 // indexes of records, in the order of their hashes
-	byTarget []ref   // refs, in the order of their targets
+	runs     map[uint64]int64 // by run: the index of its first beginning; nil until it is asked for
+	bySHA    []int64          // indexes of records, in the order of their hashes
+	byTarget []ref            // refs, in the order of their targets
 }
 
 const fewPasses = 16
@@ -45,6 +46,22 @@ func (x *index) sorted() bool {
 		slices.SortStableFunc(x.byTarget, func(a, b ref) int { return cmp.Compare(a.target, b.target) })
 	}
 	return true
+}
+
+// begins returns the index of the first record that says that a run began.
+func (x *index) begins(run uint64) (seq int64, ok bool) {
+	if x.runs == nil {
+		x.runs = make(map[uint64]int64)
+		for seq := range x.marks {
+			if m := &x.marks[seq]; m.kind == kindRun {
+				if _, ok := x.runs[m.run]; !ok {
+					x.runs[m.run] = int64(seq)
+				}
+			}
+		}
+	}
+	seq, ok = x.runs[run]
+	return seq, ok
 }
 
 // named calls f for the records whose hash may be among want, in the order of the log
@@ -115,7 +132,7 @@ func (x *index) at(seq int64) *mark { return &x.marks[seq] }
 
 func (x *index) add(m mark, refs []uint64) {
 	seq := x.len()
-	x.marks = append(x.marks, m)
+	x.marks, x.runs = append(x.marks, m), nil
 	for _, t := range refs {
 		x.refs = append(x.refs, ref{t, seq})
 	}

@@ -159,7 +159,7 @@ func (s *Session) matters(loose map[receipts.Hash]*receipts.Entry) func(*receipt
 		commands[commandKey(r.Command, r.Dir, r.Place)] = true
 	}
 	h, bad := s.historyOf(commands, ran), make(map[uint64][]*receipts.Entry, len(commands))
-	h.started(commands, receipts.LevelHash, s.index.len())
+	h.started(commands, receipts.LevelHash)
 	for key := range commands {
 		aside := make(map[int64]bool)
 		bad[key] = append(h.ends(key, no, receipts.LevelHash, aside), h.ends(key, early, receipts.LevelHash, aside)...)
@@ -307,16 +307,16 @@ func (p passes) history(s *Session, leaves []Leaf) *history {
 
 // startedBy returns the step that started a run, as "RUN/STEP"; empty if none did.
 func (s *Session) startedBy(run string) string {
-	key := shortText(run)
-	for seq := range s.index.marks {
-		if m := &s.index.marks[seq]; m.kind != kindRun || m.run != key || m.parent == 0 {
-			continue
-		}
-		if e := s.entry(int64(seq)); e != nil {
-			if b, ok := body(e).(*receipts.Run); ok && b.Run == run {
-				return b.Parent
-			}
-		}
+	seq, ok := s.index.begins(shortText(run))
+	if !ok || run == "" {
+		return ""
+	}
+	e := s.entry(seq)
+	if e == nil {
+		return ""
+	}
+	if b, ok := body(e).(*receipts.Run); ok && b.Run == run {
+		return b.Parent
 	}
 	return ""
 }

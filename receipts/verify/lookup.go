@@ -260,41 +260,28 @@ type history struct {
 // A within tells which records are of runs that lines started. They are not signed as the receipts of these lines are, which came after them and
 // vouch for what happened meanwhile: so they count at any level, and also where they do not say on what files they ran.
 type within struct {
-	s      *Session
-	level  int   // of the receipt of the line
-	until  int64 // nothing after it counts
-	begins map[uint64]int64
-	runs   map[string]int64   // by run: the index of the receipt of the line, -1 for none
-	lines  map[string][]int64 // by step: the indexes of its receipts
+	s     *Session
+	level int                // of the receipt of the line
+	runs  map[string]int64   // by run: the index of the receipt of the line, -1 for none
+	lines map[string][]int64 // by step: the indexes of its receipts
 }
 
-// started has h count what is of runs that lines started whose receipts have a level, before until.
-func (h *history) started(commands map[uint64]bool, level int, until int64) {
-	w := &within{h.s, level, until, make(map[uint64]int64), make(map[string]int64), make(map[string][]int64)}
+// started has h count what is of runs that lines started whose receipts have a level.
+func (h *history) started(commands map[uint64]bool, level int) {
+	h.within = &within{h.s, level, make(map[string]int64), make(map[string][]int64)}
 	for seq := range h.s.index.marks {
-		m := &h.s.index.marks[seq]
-		switch {
-		case int64(seq) >= until:
-		case m.kind == kindRun && m.parent != 0:
-			if _, ok := w.begins[m.run]; !ok {
-				w.begins[m.run] = int64(seq)
-			}
-		case m.kind == kindReceipt && m.bytes == 0 && m.git == 0 && commands[m.command]:
+		if m := &h.s.index.marks[seq]; m.kind == kindReceipt && m.bytes == 0 && m.git == 0 && commands[m.command] {
 			h.about[m.command] = append(h.about[m.command], int64(seq))
 		}
-	}
-	if len(w.begins) == 0 {
-		return
 	}
 	for command := range commands {
 		slices.Sort(h.about[command])
 	}
-	h.within = w
 }
 
 // has reports whether a record is of a run that a line started.
 func (w *within) has(e *receipts.Entry) bool {
-	if w == nil || e.Seq >= w.until {
+	if w == nil {
 		return false
 	}
 	run := receipt(e).Run
@@ -320,24 +307,16 @@ func (h *history) stand(e *receipts.Entry) *receipts.Receipt {
 // line returns the index of the first receipt after a record of a run, of a line that started the run, or one around it; -1 if there is none.
 func (w *within) line(run string, after int64) int64 {
 	for range MaxDepth {
-		seq, ok := w.begins[shortText(run)]
-		if !ok {
+		step := w.s.startedBy(run)
+		if step == "" {
 			break
 		}
-		e := w.s.entry(seq)
-		if e == nil {
-			break
-		}
-		b, ok := body(e).(*receipts.Run)
-		if !ok || b.Run != run {
-			break
-		}
-		for _, at := range w.receipts(b.Parent) {
+		for _, at := range w.receipts(step) {
 			if at > after {
 				return at
 			}
 		}
-		run = runOf(b.Parent)
+		run = runOf(step)
 	}
 	return -1
 }
@@ -593,7 +572,7 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 			}
 		}
 		h := s.historyOf(nil, ran)
-		h.started(commands, receipts.LevelHash, s.index.len())
+		h.started(commands, receipts.LevelHash)
 		found := make(map[int64]*receipts.Entry)
 		add := func(es ...*receipts.Entry) {
 			for _, e := range es {
