@@ -441,6 +441,15 @@ type Gate struct {
 	Signer string `json:"signer,omitempty"` // as in [Receipt]
 }
 
+// StepName names a step of a run for the runs that its command starts, as in [Gate.Parent]: "RUN/STEP".
+func StepName(run, step string) string { return run + "/" + step }
+
+// SplitStep returns the run and the step that [StepName] names.
+func SplitStep(name string) (run, step string) {
+	run, step, _ = strings.Cut(name, "/")
+	return run, step
+}
+
 // TookIn returns the records that the one with this body rests on, or has taken in: the members of a gate and the gates nested
 // in it, or the gate that an agent handed back.
 func TookIn(body any) []Hash {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -134,7 +133,7 @@ func (s *Store) takeChain(ctx context.Context, take map[int64]receipts.Entry, ru
 			return nil
 		}
 		chain = append(chain, starts[0])
-		if run, _, _ = strings.Cut(b.Parent, "/"); runs[run] {
+		if run, _ = receipts.SplitStep(b.Parent); runs[run] {
 			for _, e := range chain {
 				take[e.Seq] = e
 			}
@@ -150,7 +149,7 @@ func (s *Store) takeChain(ctx context.Context, take map[int64]receipts.Entry, ru
 		}
 		for _, e := range lines {
 			v, _ := e.Parse()
-			if r, ok := v.(*receipts.Receipt); ok && r.Run+"/"+r.Step == b.Parent {
+			if r, ok := v.(*receipts.Receipt); ok && receipts.StepName(r.Run, r.Step) == b.Parent {
 				take[e.Seq] = e
 				for _, e := range chain {
 					take[e.Seq] = e

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -282,7 +281,7 @@ func glance(kind receipts.Kind, body []byte) (mark, []uint64, string) {
 
 // runOf returns the run of a step that is named "RUN/STEP".
 func runOf(parent string) string {
-	run, _, _ := strings.Cut(parent, "/")
+	run, _ := receipts.SplitStep(parent)
 	return run
 }
 

@@ -3,7 +3,6 @@ package verify
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -105,7 +104,7 @@ func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost 
 }
 
 // stepOf names the step of a receipt, as in [receipts.Gate.Parent].
-func stepOf(r *receipts.Receipt) string { return r.Run + "/" + r.Step }
+func stepOf(r *receipts.Receipt) string { return receipts.StepName(r.Run, r.Step) }
 
 // nested returns what runs left that decide for a gate over records: that steps of its own run started, but for those apart, or
 // the commands of records of other runs. What others of them, or earlier gates of the run, took in is not among it. unspent
@@ -127,7 +126,7 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 		}
 	}
 	below := s.below(runs, func(parent string) bool {
-		run, step, _ := strings.Cut(parent, "/")
+		run, step := receipts.SplitStep(parent)
 		return steps[parent] || run == g.Run && !slices.Contains(g.Apart, step)
 	})
 	loose := make(map[receipts.Hash]*receipts.Entry)

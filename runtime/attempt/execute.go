@@ -81,7 +81,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 	if x.opt.Room == nil && !x.inputs(ctx, res) || x.reuse(ctx, res, env, digest) {
 		return
 	}
-	env = setenv(env, ParentVariable, x.opt.Run+"/"+s.ID)
+	env = setenv(env, ParentVariable, receipts.StepName(x.opt.Run, s.ID))
 	if res.action.Share > 0 {
 		env = setenv(env, JobsVariable, strconv.Itoa(res.action.Share))
 	}

@@ -31,7 +31,7 @@ const maxDepth = 8
 func (x *Executor) task(ctx context.Context, res *Report) {
 	s, o := res.Step, x.opt
 	if len(s.Argv) > 0 {
-		x.process(ctx, res, job{argv: s.Argv, stdin: append(handoff.Make(s, o.Run+"/"+s.ID), '\n'), judge: func() { x.handedBack(ctx, res) }})
+		x.process(ctx, res, job{argv: s.Argv, stdin: append(handoff.Make(s, receipts.StepName(o.Run, s.ID)), '\n'), judge: func() { x.handedBack(ctx, res) }})
 		return
 	}
 	name := object(s)
@@ -130,7 +130,7 @@ func (x *Executor) handedBack(ctx context.Context, res *Report) {
 	_ = x.ledger.sync() // the gate reports what is wrong with the store
 	// It has to be of what the agent ran for this task: a gate of another nonce or session, or of before this run, was made for
 	// somebody else, and may have been spent in a copy of this store.
-	argv := append(slices.Clone(o.Self), "consume", "--json", "--store="+o.StorePath, "--as=task "+o.Run+"/"+s.ID, "--routing="+x.plan.Matrix.Path, "--after="+o.Run)
+	argv := append(slices.Clone(o.Self), "consume", "--json", "--store="+o.StorePath, "--as=task "+receipts.StepName(o.Run, s.ID), "--routing="+x.plan.Matrix.Path, "--after="+o.Run)
 	if o.Nonce != "" {
 		argv = append(argv, "--nonce="+o.Nonce)
 	}

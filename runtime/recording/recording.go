@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -215,7 +214,7 @@ func (r *Recording) Repeats(ctx context.Context, step string) string {
 		if step == "" {
 			return ""
 		}
-		run, _, _ := strings.Cut(step, "/")
+		run, _ := receipts.SplitStep(step)
 		if r.store == nil {
 			break
 		}

@@ -240,7 +240,7 @@ func (f Facts) commands() Condition {
 	inner := make(map[string]int) // by the step that started their runs
 	for _, m := range f.Result.Inner {
 		if m.By != nil {
-			inner[m.By.Run+"/"+m.By.Step]++
+			inner[receipts.StepName(m.By.Run, m.By.Step)]++
 		}
 	}
 	for _, m := range f.Result.Members {
@@ -262,7 +262,7 @@ func (f Facts) commands() Condition {
 		if !r.HandedBack.IsZero() {
 			text += ", by the gate " + receipts.GateID(r.HandedBack)
 		}
-		if n := inner[r.Run+"/"+r.Step]; n > 0 {
+		if n := inner[receipts.StepName(r.Run, r.Step)]; n > 0 {
 			text += fmt.Sprintf(", with %s of runs that it started", diag.Number(n, "receipt"))
 		}
 		if f.Result.Verdict == verify.Scoped {
