@@ -85,13 +85,12 @@ type GateRequest struct {
 	BeyondMore  int
 	Came        int // likewise
 	Parent      string
-	Apart       []string // steps whose commands' own runs decide nothing: no gate of them is nested in this one
-	AcceptFlaky string   // why passes after failures are accepted; empty: they are not
-	Strict      bool     // refuse passes after failures
-	Level       int      // of the gate receipt: failures of a lower one do not count
-	By          string   // who accepts
-	AnyRun      bool     // the receipts may be of any run, but all of Tree
-	AnySession  bool     // and of any session
+	AcceptFlaky string // why passes after failures are accepted; empty: they are not
+	Strict      bool   // refuse passes after failures
+	Level       int    // of the gate receipt: failures of a lower one do not count
+	By          string // who accepts
+	AnyRun      bool   // the receipts may be of any run, but all of Tree
+	AnySession  bool   // and of any session
 }
 
 // A Decision is the answer to a gate, a validation or a consumption. It passed if

@@ -126,8 +126,7 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 		}
 	}
 	below := s.below(runs, func(parent string) bool {
-		run, step := receipts.SplitStep(parent)
-		return steps[parent] || run == g.Run && !slices.Contains(g.Apart, step)
+		return steps[parent] || runOf(parent) == g.Run
 	})
 	loose := make(map[receipts.Hash]*receipts.Entry)
 	for _, e := range below {
@@ -182,7 +181,7 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 	for seq := range s.index.marks {
 		m := &s.index.marks[seq]
 		begins := m.parent != 0 && (m.kind == kindRun || m.kind == kindGate) && (keys[m.parent] || underKeys[m.parent])
-		if !begins && !(m.kind == kindReceipt && m.flags&flagPassed != 0 && underKeys[m.run]) {
+		if !begins && !(m.kind == kindReceipt && (keys[m.run] || m.flags&flagPassed != 0 && underKeys[m.run])) {
 			continue
 		}
 		e := s.entry(int64(seq))
@@ -196,9 +195,8 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 		case *receipts.Gate:
 			run, parent = b.Run, b.Parent
 		case *receipts.Receipt:
-			if under[b.Run] {
+			if apart[stepOf(b)] = b.Apart; under[b.Run] {
 				list, found[e.SHA] = append(list, e), e
-				apart[stepOf(b)] = b.Apart
 			}
 			continue
 		}

@@ -186,11 +186,6 @@ func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Exp
 		Covers: covers(x.before(a)), Expect: expect,
 		Policy: x.askPolicy(), Parent: x.opt.Parent, AcceptFlaky: x.opt.AcceptFlaky, By: x.opt.By,
 	}
-	plan.Walk(x.before(a), func(s *plan.Step) {
-		if apart(s) {
-			req.Apart = append(req.Apart, s.ID)
-		}
-	})
 	if req.Policy == "" {
 		g.Verdict, g.Detail = GateNotRun, "the run was cut short"
 		return nil
