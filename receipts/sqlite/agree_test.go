@@ -19,11 +19,15 @@ func TestBundleAgrees(t *testing.T) {
 			put(t, &receipts.Run{Version: 1, Run: run, Parent: parent, Session: "session", Started: at(0), Tree: &hereTree, Planned: []receipts.Planned{}, Script: receipts.File{Path: receipts.Text("x")}})(s)
 		}
 		begin("r-1", "")
-		parents := []string{"r-1/1", "r-7/1"} // of the latter nothing is known
+		parents := []string{"r-1/1", "r-7/1", "r-0/1"} // of the second nothing is known
+		early := rnd.IntN(4)                           // when the first one of an earlier run is recorded
 		var last receipts.Hash
 		n := 3 + rnd.IntN(4)
 		for i := range n {
 			run, parent := fmt.Sprint("r-2", i), parents[rnd.IntN(len(parents))]
+			if i == early {
+				put(t, receiptOf("r-0", 20, receipts.Succeeded))(s)
+			}
 			begin(run, parent)
 			parents = append(parents, run+"/1")
 			r := receiptOf(run, i, receipts.Succeeded)
@@ -42,7 +46,10 @@ func TestBundleAgrees(t *testing.T) {
 					r.Reused, word = last, "repeats"
 				}
 			}
-			if i < n-2 && rnd.IntN(4) == 0 {
+			switch x := rnd.IntN(6); {
+			case i < n-2 && x == 0:
+				r.Workspace, word = nil, word+" without files"
+			case i < n-2 && x == 1:
 				r.Workspace.Before = receipts.Tree{Bytes: receipts.Hash{0xb}}
 				word += " on B"
 			}
@@ -50,12 +57,17 @@ func TestBundleAgrees(t *testing.T) {
 			if h := put(t, r)(s); r.Status == receipts.Succeeded {
 				last = h
 				g := requestOf(run, r)
-				g.Parent, g.Tree, g.Strict = parent, &r.Workspace.Before, false
+				if g.Parent, g.Strict = parent, false; r.Workspace != nil {
+					g.Tree = &r.Workspace.Before
+				}
 				if d, err := s.Gate(ctx, g); err != nil {
 					t.Fatal(reasons(d), err)
 				}
 			}
 		}
+		end := receiptOf("r-0", 21, receipts.Succeeded)
+		end.Step = "2"
+		put(t, end)(s)
 		outer := receiptOf("r-1", 9, receipts.Succeeded)
 		outer.Step, outer.Attempt = "1", 1+rnd.IntN(2)
 		put(t, outer)(s)

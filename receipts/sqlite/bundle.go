@@ -105,10 +105,8 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 		}
 		of[run] = false
 	}
-	for run, failed := range of { // which line began it, through which runs: what failed in an earlier attempt of that is excused
-		if err := s.takeChain(ctx, take, run, runs, failed); err != nil {
-			return nil, err
-		}
+	if err := s.takeChains(ctx, take, of, runs); err != nil {
+		return nil, err
 	}
 	return s.pack(ctx, since, take)
 }
@@ -118,42 +116,71 @@ func (s *Store) starts(ctx context.Context, run string) ([]receipts.Entry, error
 	return s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind = 'run' ORDER BY r.seq", run)
 }
 
-// takeChain takes the start of a run that a step of one of runs started, and those of the runs between them; of any other run it takes
-// nothing but what failed below its lines, with their receipts, since a start without the rest looks like a run that was cut short.
-func (s *Store) takeChain(ctx context.Context, take map[int64]receipts.Entry, run string, runs map[string]bool, failed bool) error {
-	var chain []receipts.Entry
-	for range verify.MaxDepth {
+// takeChains takes what says which line began the runs in of: what failed in an earlier attempt of that is excused. These are the starts of
+// those that one of runs started, and of the runs between them. Of the others those are taken in which something failed, by their value in of, with the receipts and
+// gates of the runs around them, which vouch for it (see package verify); else nothing, since a start without the rest looks like a run that was
+// cut short.
+func (s *Store) takeChains(ctx context.Context, take map[int64]receipts.Entry, of, runs map[string]bool) error {
+	type start struct {
+		receipts.Entry
+		outer string // the run whose line started it; empty for none
+	}
+	began := make(map[string]start)
+	first := func(run string) (start, error) {
+		if b, ok := began[run]; ok {
+			return b, nil
+		}
+		var b start
 		starts, err := s.starts(ctx, run)
-		if err != nil || len(starts) == 0 {
-			return err
-		}
-		v, _ := starts[0].Parse()
-		b, ok := v.(*receipts.Run)
-		if !ok || b.Parent == "" {
-			return nil
-		}
-		chain = append(chain, starts[0])
-		if run, _ = receipts.SplitStep(b.Parent); runs[run] {
-			for _, e := range chain {
-				take[e.Seq] = e
+		if err == nil && len(starts) > 0 {
+			b.Entry = starts[0]
+			v, _ := b.Parse()
+			if r, ok := v.(*receipts.Run); ok && r.Parent != "" {
+				b.outer, _ = receipts.SplitStep(r.Parent)
 			}
-			return nil
 		}
-		if !failed {
-			continue
+		began[run] = b
+		return b, err
+	}
+	reaches := make(map[string]bool)
+	rose := make(map[string]bool) // those in which something failed
+	for run, failed := range of {
+		var chain []string
+		reached, known := false, false
+		for at := run; !reached && !known; {
+			b, err := first(at)
+			if err != nil {
+				return err
+			}
+			if b.outer == "" {
+				break
+			}
+			reaches[at] = false // and a run that started itself is of none
+			chain = append(chain, at)
+			at = b.outer
+			reached = runs[at] || reaches[at]
+			_, known = reaches[at]
 		}
-		// Of another run the receipt of the line vouches for it: see package verify.
-		lines, err := s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind = 'receipt'", run)
-		if err != nil {
-			return err
+		for _, link := range chain {
+			if reaches[link] = reached; reached {
+				take[began[link].Seq] = began[link].Entry
+			}
 		}
-		for _, e := range lines {
-			v, _ := e.Parse()
-			if r, ok := v.(*receipts.Receipt); ok && receipts.StepName(r.Run, r.Step) == b.Parent {
+		for at := run; failed && !rose[at] && !runs[at]; at = began[at].outer {
+			rose[at] = true
+			b, err := first(at)
+			if err != nil {
+				return err
+			}
+			if b.outer == "" {
+				break
+			}
+			around, err := s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind IN ('receipt', 'gate')", b.outer)
+			if err != nil {
+				return err
+			}
+			for _, e := range append(around, b.Entry) {
 				take[e.Seq] = e
-				for _, e := range chain {
-					take[e.Seq] = e
-				}
 			}
 		}
 	}

@@ -328,6 +328,7 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 		commands[commandKey(r.Command, r.Dir, r.Place)] = true
 	}
 	h.started(commands, g.Level)
+	h.within.vouches(g.Run)
 	for _, m := range leaves {
 		x := receipts.Expectation{}
 		if m.By != nil {

@@ -216,7 +216,7 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 	}
 	s.follow(found)
 	decides := func(run string) bool {
-		for range MaxDepth {
+		for range maxDepth {
 			if apart[parents[run]] {
 				return false
 			}
@@ -318,12 +318,12 @@ func (s *Session) startedBy(run string) string {
 	return ""
 }
 
-// MaxDepth bounds how many runs lie between a receipt and the step of a gate.
-const MaxDepth = 16
+// maxDepth bounds how many runs lie between a receipt and the step of a gate.
+const maxDepth = 16
 
 // outer returns the one of steps that a run belongs to which the step parent started, through the runs between; nil if none is known.
 func (s *Session) outer(steps map[string]*receipts.Receipt, parent string) *receipts.Receipt {
-	for range MaxDepth {
+	for range maxDepth {
 		if parent == "" || steps[parent] != nil {
 			break
 		}

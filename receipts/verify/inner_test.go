@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -545,6 +546,68 @@ func TestBelowOtherFiles(t *testing.T) {
 		m.outer([]receipts.Hash{m.child("r-7", "r-1/1")})
 		if res := ask(t, m.open(Options{}), asked(strict, nothing)); res.Verdict != want {
 			t.Errorf("%s; want %s", told(res), want)
+		}
+	}
+}
+
+// TestBelowLeft has a line leave a run behind that fails later on, and another line wait for it; and one that fails below many others.
+func TestBelowLeft(t *testing.T) {
+	s, keys := newSigner(t)
+	step2 := func(r *receipts.Receipt) { r.Step = "2" }
+	for name, c := range map[string]struct {
+		log  func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash
+		want Verdict
+	}{
+		"left behind": {func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash {
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			first := line(of("all"))
+			m.receipt(started, failing, func(r *receipts.Receipt) { r.Run = "r-6" })
+			m.child("r-7", "r-1/2")
+			return []receipts.Hash{first, line(of("wait"), step2)}
+		}, Flaky},
+		"left behind, without files, and no line waits": {func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash {
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.child("r-7", "r-1/1")
+			first := line(of("all"))
+			m.receipt(started, failing, func(r *receipts.Receipt) { r.Run, r.Workspace = "r-6", nil })
+			return []receipts.Hash{first}
+		}, Failed},
+		"below a hundred runs": {func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash {
+			parent := "r-1/1"
+			for i := range 100 {
+				run := fmt.Sprintf("r-1%02d", i)
+				m.run(run, func(r *receipts.Run) { r.Parent = parent })
+				parent = run + "/1"
+			}
+			m.receipt(started, failing, func(r *receipts.Receipt) { r.Run = "r-199" })
+			m.child("r-7", "r-1/1")
+			return []receipts.Hash{line(of("all"))}
+		}, Flaky},
+		"below a run that started itself": {func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash {
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-6/1" })
+			m.receipt(started, failing, func(r *receipts.Receipt) { r.Run, r.Workspace = "r-6", nil })
+			m.child("r-7", "r-1/1")
+			return []receipts.Hash{line(of("all"))}
+		}, Verified},
+	} {
+		for _, level := range []int{receipts.LevelHash, receipts.LevelKey} {
+			m := newMaker(t)
+			list := c.log(m, func(change ...func(*receipts.Receipt)) receipts.Hash {
+				m.sign = s
+				defer func() { m.sign = nil }()
+				return m.receipt(change...)
+			})
+			g := requestFor(list...)
+			g.Level = level
+			m.sign = s
+			m.signCheckpoint(s)
+			d := m.decide(Options{Keys: keys}, g)
+			m.gate(list, func(b *receipts.Gate) { b.Nested = d.Nested })
+			m.signCheckpoint(s)
+			res := ask(t, m.open(Options{Keys: keys}), asked(strict, nothing, func(q *Query) { q.Level = level }))
+			if res.Verdict != c.want || d.Passed() != (c.want == Verified) {
+				t.Errorf("%s, level %d: gate %+v; %s, want %s", name, level, d.Refusals, told(res), c.want)
+			}
 		}
 	}
 }

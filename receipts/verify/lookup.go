@@ -3,6 +3,7 @@ package verify
 import (
 	"bytes"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -257,18 +258,32 @@ type history struct {
 	within *within // nil where only what is of the level that is asked for counts, and says on what files it ran
 }
 
-// A within tells which records are of runs that lines started. They are not signed as the receipts of these lines are, which came after them and
-// vouch for what happened meanwhile: so they count at any level, and also where they do not say on what files they ran.
+// A within tells which records are of runs that lines started. They are not signed as the receipts and gates of the runs of these lines are,
+// of which one came after them and vouches for what happened meanwhile: so they count at any level, and also where they do not say on what
+// files they ran.
 type within struct {
 	s     *Session
-	level int                // of the receipt of the line
-	runs  map[string]int64   // by run: the index of the receipt of the line, -1 for none
-	lines map[string][]int64 // by step: the indexes of its receipts
+	level int // of what vouches
+	below map[string]below
+	left  map[string]left
+	marks map[uint64][]int64 // by run, as its mark has it: the indexes of its receipts and gates; made when it is asked for
 }
 
-// started has h count what is of runs that lines started whose receipts have a level.
+// A below says what is around a run: the zero value, that nothing is known to be.
+type below struct {
+	until int64   // the index of the last record that vouches for what the run did
+	lines []int64 // the receipts of the line that started the run, or else of the nearest one around it that has one
+}
+
+// A left is what a run left of the level: the index of the last receipt or gate, and those of the receipts of each step.
+type left struct {
+	last  int64
+	steps map[string][]int64
+}
+
+// started has h count what is of runs that lines started whose records have a level.
 func (h *history) started(commands map[uint64]bool, level int) {
-	h.within = &within{h.s, level, make(map[string]int64), make(map[string][]int64)}
+	h.within = &within{s: h.s, level: level, below: make(map[string]below), left: make(map[string]left)}
 	for seq := range h.s.index.marks {
 		if m := &h.s.index.marks[seq]; m.kind == kindReceipt && m.bytes == 0 && m.git == 0 && commands[m.command] {
 			h.about[m.command] = append(h.about[m.command], int64(seq))
@@ -279,67 +294,94 @@ func (h *history) started(commands map[uint64]bool, level int) {
 	}
 }
 
+// vouches has the gate that is about to be made of a run vouch for it.
+func (w *within) vouches(run string) {
+	l := w.of(run)
+	l.last = math.MaxInt64
+	w.left[run] = l
+}
+
 // has reports whether a record is of a run that a line started.
 func (w *within) has(e *receipts.Entry) bool {
-	if w == nil {
-		return false
-	}
-	run := receipt(e).Run
-	at, ok := w.runs[run]
-	if !ok {
-		at = w.line(run, e.Seq)
-		w.runs[run] = at
-	}
-	return e.Seq < at
+	return w != nil && e.Seq < w.around(receipt(e).Run).until
 }
 
 // stand returns the receipt that says on what files the record e was: of a run that does not say it, that of the line that started it.
 func (h *history) stand(e *receipts.Entry) *receipts.Receipt {
 	r := receipt(e)
-	if r.Workspace == nil && h.within.has(e) {
-		if line := h.s.entry(h.within.runs[r.Run]); line != nil {
-			return receipt(line)
-		}
+	if r.Workspace != nil || !h.within.has(e) {
+		return r
+	}
+	lines := h.within.around(r.Run).lines
+	i, _ := slices.BinarySearch(lines, e.Seq) // the attempt of the line that went on then; it may have left the run behind
+	if i = min(i, len(lines)-1); i < 0 {
+		return r
+	}
+	if line := h.s.entry(lines[i]); line != nil {
+		return receipt(line)
 	}
 	return r
 }
 
-// line returns the index of the first receipt after a record of a run, of a line that started the run, or one around it; -1 if there is none.
-func (w *within) line(run string, after int64) int64 {
-	for range MaxDepth {
+// around returns what is around a run. However many runs lie between it and a line, each is looked at once.
+func (w *within) around(run string) below {
+	type link struct{ run, step string }
+	var chain []link
+	known, ok := w.below[run]
+	for !ok {
 		step := w.s.startedBy(run)
+		w.below[run] = below{} // and a run that started itself is of none
 		if step == "" {
 			break
 		}
-		for _, at := range w.receipts(step) {
-			if at > after {
-				return at
-			}
-		}
+		chain = append(chain, link{run, step})
 		run = runOf(step)
+		known, ok = w.below[run]
 	}
-	return -1
+	for _, l := range slices.Backward(chain) {
+		of := w.of(runOf(l.step))
+		known.until = max(known.until, of.last)
+		if lines := of.steps[l.step]; len(lines) > 0 {
+			known.lines = lines
+		}
+		w.below[l.run] = known
+	}
+	return known
 }
 
-// receipts returns the indexes of the receipts of a step that have the level.
-func (w *within) receipts(step string) []int64 {
-	list, ok := w.lines[step]
+// of returns what a run left that has the level.
+func (w *within) of(run string) left {
+	l, ok := w.left[run]
 	if ok {
-		return list
+		return l
 	}
-	key := shortText(runOf(step))
-	for seq := range w.s.index.marks {
-		if m := &w.s.index.marks[seq]; m.kind != kindReceipt || m.run != key {
-			continue
-		}
-		if e := w.s.entry(int64(seq)); e != nil && e.Level >= w.level {
-			if r := receipt(e); r != nil && stepOf(r) == step {
-				list = append(list, int64(seq))
+	if w.marks == nil {
+		w.marks = make(map[uint64][]int64)
+		for seq := range w.s.index.marks {
+			if m := &w.s.index.marks[seq]; m.kind == kindReceipt || m.kind == kindGate {
+				w.marks[m.run] = append(w.marks[m.run], int64(seq))
 			}
 		}
 	}
-	w.lines[step] = list
-	return list
+	l.steps = make(map[string][]int64)
+	for _, seq := range w.marks[shortText(run)] {
+		e := w.s.entry(seq)
+		if e == nil || e.Level < w.level {
+			continue
+		}
+		switch b := body(e).(type) {
+		case *receipts.Receipt:
+			if b.Run == run {
+				l.last, l.steps[stepOf(b)] = e.Seq, append(l.steps[stepOf(b)], e.Seq)
+			}
+		case *receipts.Gate:
+			if b.Run == run {
+				l.last = e.Seq
+			}
+		}
+	}
+	w.left[run] = l
+	return l
 }
 
 // history gathers what the log knows of some trees, in one pass over the index: of the
