@@ -247,7 +247,7 @@ var attacks = []attack{
 		return w.consume(g, "--require", "gate_quality")
 	}},
 	{"two gates race for the same receipts", func(w *world) string {
-		a, b := w.exec("grep", "-q", "good", "alpha.txt"), w.execAs("test_make", "make", "--silent", "test")
+		a, b := w.execAs("check_alpha", "grep", "-q", "good", "alpha.txt"), w.execAs("test_make", "make", "--silent", "test")
 		results := make(chan int, 2)
 		for range 2 {
 			cmd := w.command(w.path("dialect"), "gate", "--require", "gate_quality", a, b)

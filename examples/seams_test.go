@@ -491,8 +491,7 @@ d.commit()
 		w.honest()
 		return w.consume(w.gate())
 	}},
-	{"`exec` of the words of a binding that expects tests, in a gate", func(w *world) string {
-		w.write("tests.sh", "echo 1..0\n")
+	{"`exec` of the words of a binding, without `--as`, in a gate", func(w *world) string {
 		a, b := w.exec("grep", "-q", "good", "alpha.txt"), w.exec("make", "--silent", "test")
 		return w.refused(w.agent("gate", "--require", "gate_quality", a, b))
 	}},

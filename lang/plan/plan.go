@@ -314,11 +314,3 @@ func (p *Plan) Environ() (list []string) {
 	slices.Sort(list)
 	return slices.Compact(list)
 }
-
-// Judged reports whether s passes only if more holds than that it exits with 0, runs in an
-// environment of its own, depends on files outside of the tree, or is not a process: then a run of its command
-// alone says nothing of it.
-func (s *Step) Judged() bool {
-	e := s.Expect
-	return s.Kind != Process || len(e.ExitCodes) > 0 || e.EmptyStdout || e.Stdout != "" || e.MinTests > 0 || e.JUnit != "" || len(e.Fields) > 0 || len(s.Env) > 0 || len(s.Inputs) > 0
-}

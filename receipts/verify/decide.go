@@ -144,7 +144,7 @@ func (s *Session) Gather(g *receipts.GateRequest, q Query, ids ...string) (refus
 		i := slices.IndexFunc(given, func(r *receipts.Receipt) bool { return r.Command == n.Command && r.Dir == n.Dir })
 		switch {
 		case i >= 0 && given[i].Binding == "":
-			no(receipts.NotCovered, receipts.Hash{}, "%s: a receipt is of its command, and does not say that what the binding expects was so; take it by `dialect exec --as %s -- %s`", n.Binding, n.Binding, n.Words)
+			no(receipts.NotCovered, receipts.Hash{}, "%s: a receipt is of its command, and was not taken under the binding; take it by `dialect exec --as %s -- %s`", n.Binding, n.Binding, n.Words)
 		case i >= 0:
 			no(receipts.NotCovered, receipts.Hash{}, "%s: a receipt is of its command, as a line of %s", n.Binding, given[i].Binding)
 		default:

@@ -40,18 +40,12 @@ type Requirement struct {
 	Dir     receipts.Datum // that the command must have run in, as in [receipts.Receipt]
 	Words   string         // the command, for messages
 	Flaky   bool           // a pass after a failure will do
-	// Judged says that the binding has expectations or an environment of its own: a
-	// receipt that was not taken under it says nothing of them.
-	Judged bool
 }
 
-// Meets reports whether r is a receipt of what q asks for. One that was taken by
-// itself, and not as a line, counts by its command where the binding expects no more
-// than an exit status of 0, and, as of every line, that its tests are not none.
+// Meets reports whether r is a receipt of what q asks for. One that was taken by itself, and not under the binding, is not: it ran in
+// whatever environment it had, its program may have been found elsewhere, and runs that it started were held to no rules.
 func (q Requirement) Meets(r *receipts.Receipt) bool {
-	vacuous := r.Tests != nil && r.Tests.Passed+r.Tests.Failed == 0
-	bound := r.Binding == q.Binding || r.Binding == "" && !q.Judged && !vacuous
-	return bound && r.Command == q.Command && r.Dir == q.Dir
+	return r.Binding == q.Binding && r.Command == q.Command && r.Dir == q.Dir
 }
 
 // A Query asks whether a tree was tested: by any gate, or by certain records.
@@ -788,7 +782,7 @@ func (q Query) covered(res *Result, id string) {
 		case other != nil:
 			res.no(Missing, receipts.CommandDiffers, receipts.Hash{}, "%s: the gate %s covers it by another command: %s, not %s", need.Binding, id, other, need.Words)
 		case bare != nil:
-			res.no(Missing, receipts.NotCovered, receipts.Hash{}, "%s: the gate %s has its command, and not what the binding expects of it: take it by `dialect exec --as %s`", need.Binding, id, need.Binding)
+			res.no(Missing, receipts.NotCovered, receipts.Hash{}, "%s: the gate %s has its command, and not under the binding: take it by `dialect exec --as %s`", need.Binding, id, need.Binding)
 		default:
 			res.no(Missing, receipts.NotCovered, receipts.Hash{}, "%s: the gate %s does not cover it (%s)", need.Binding, id, need.Words)
 		}

@@ -20,7 +20,7 @@ func TestUngated(t *testing.T) {
 	}{
 		{"left over", func(m *maker) []receipts.Hash { return []receipts.Hash{m.receipt()} }, nil},
 		{"the newest of two", func(m *maker) []receipts.Hash { m.receipt(); return []receipts.Hash{m.receipt()} }, nil},
-		{"under no binding", func(m *maker) []receipts.Hash { return []receipts.Hash{m.receipt(unbound)} }, nil},
+		{"under no binding", func(m *maker) []receipts.Hash { m.receipt(unbound); return nil }, nil},
 		{"nothing required", func(m *maker) []receipts.Hash { return []receipts.Hash{m.receipt(), m.receipt(of("vet"))} }, nothing},
 		{"all that is required", func(m *maker) []receipts.Hash { return []receipts.Hash{m.receipt(), m.receipt(of("vet"))} }, two},
 		{"some of what is required", func(m *maker) []receipts.Hash { m.receipt(); return nil }, two},

@@ -16,10 +16,10 @@ In a project, or in a worktree of git, the receipt says which files the command 
 were after it; --no-tree leaves that out. "dialect gate SHA..." makes a gate of such receipts. A
 command may say what it did in the JSON file that DIALECT_RESULT names.
 
-A receipt of exec names no binding, so it proves nothing about a binding that expects more than exit
-status 0. With --as BINDING the command must be exactly the binding's, without extra values; it runs
-in the binding's directory, with its environment and budgets, is judged by its expectations as a
-line of a script is, and the receipt names the binding. The exit status is then 0 if it passed, else
+A receipt of exec names no binding, and proves nothing of one, not even where the words are the same.
+With --as BINDING the command must be exactly the binding's, without extra values; it runs in the
+binding's directory, with its environment and budgets, is judged by its expectations as a line of a
+script is, and the receipt names the binding. The exit status is then 0 if it passed, else
 the command's own, or 1 if that is 0 and an expectation failed, and 2 if no test ran or the result
 is not evidence for another reason.`
 

@@ -483,7 +483,7 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 			argv := s.Command()
 			list = append(list, verify.Requirement{
 				Name: name, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(m.Root, s), Words: report.Command(argv),
-				Flaky: s.Budget.Retries > 0, Judged: s.Judged(),
+				Flaky: s.Budget.Retries > 0,
 			})
 		})
 		if task {
