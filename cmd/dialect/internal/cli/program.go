@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"strings"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/run"
 	"github.com/command-dialect/dialect/runtime/notary"
@@ -24,14 +25,19 @@ func (f *runFlags) given() *run.Options {
 		case "line", "failed", "changed", "dry-run", "json", "output", "events", "junit", "html":
 			return
 		}
+		values := []string{x.Value.String()}
 		if list, ok := x.Value.(pflag.SliceValue); ok {
-			for _, v := range list.GetSlice() {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			switch boolean := x.Value.Type() == "bool"; {
+			case boolean && v == "true":
+				f.Again = append(f.Again, "--"+x.Name)
+			case boolean, strings.HasPrefix(v, "-"): // in one word, so that a value is not taken for a flag
+				f.Again = append(f.Again, "--"+x.Name+"="+v)
+			default:
 				f.Again = append(f.Again, "--"+x.Name, v)
 			}
-			return
-		}
-		if f.Again = append(f.Again, "--"+x.Name); x.Value.Type() != "bool" {
-			f.Again = append(f.Again, x.Value.String())
 		}
 	})
 	return &f.Options
