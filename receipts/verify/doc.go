@@ -43,8 +43,8 @@
 //  9. The present matrix is the trusted one, and the gate and its bound members are of
 //     it.
 //  10. Each required command is covered by a member with its binding, command and
-//     directory. A receipt that was taken under no binding counts where the binding
-//     expects no more than an exit status of 0.
+//     directory. A receipt that was taken under no binding covers none: another folder has another program
+//     of the same name, and runs that its command started were held to no rules.
 //  11. The inputs of each member's binding are those that the caller computed, where it
 //     did.
 //  12. It is of the session and nonce that are asked for. It has at most the age that is asked for, and so has the run of each
@@ -95,8 +95,8 @@
 //  19. A pass has no level of a notary if it ran in the working tree, in an unconfined checkout, or saw what
 //     its user can write: the asker could have a say in it.
 //
-// Records below the level that is asked for are left out of 13 to 15, but for those of runs that lines started whose
-// receipts have that level, and came after them: they refuse nothing, and they hide nothing (TestLevel, TestUnfinished).
+// Records below the level that is asked for are left out of 13 to 15, but for those of runs that lines started where a
+// record of the run of the line has that level, and came after them: they refuse nothing, and they hide nothing (TestLevel, TestBelowLeft, TestUnfinished).
 //
 // Where the verdict is MISSING, STALE or RAN OUTSIDE THE MATRIX the result names the receipts that
 // a gate would take (TestUngated). They are advice, and count for nothing.
