@@ -191,6 +191,9 @@ func (r Record) WriteText(out io.Writer) error {
 		if !b.Reused.IsZero() {
 			row("reused", "%s: nothing was executed", b.Reused)
 		}
+		if b.Apart {
+			row("started runs", "decide nothing for this one")
+		}
 		if !b.HandedBack.IsZero() {
 			row("handed back", "%s", receipts.GateID(b.HandedBack))
 		}
@@ -213,7 +216,7 @@ func (r Record) WriteText(out io.Writer) error {
 			row("reused", "%d", b.Reused)
 		}
 		for _, n := range b.Nested {
-			row("nested", "%s", receipts.GateID(n))
+			row("nested", "%s", n) // a gate, or a receipt of a run that left none
 		}
 		if !b.Place.IsZero() {
 			row("project", "%s of the worktree", b.Place.Text)
