@@ -16,10 +16,9 @@ Each receipt must record a success, be unconsumed, and be about the files that a
 after it ran. They are consumed into one gate receipt. So a sub-agent can hand up four hashes, and
 nobody can pick passes from runs on other files.
 
-With --require each command of the binding or composite must be among them, by exactly its command;
-then the gate is final, and "dialect verify" accepts it. A receipt of "exec" names no binding: it
-counts by its command if the binding expects only exit status 0. "exec --as BINDING" judges by the
-binding.
+With --require each command of the binding or composite must be among them, under its binding; then
+the gate is final, and "dialect verify" accepts it. A receipt of "exec" names a binding only with
+"exec --as BINDING".
 
 Exit status: 0 passed, 3 refused, 64 for a usage error.`
 
