@@ -3,6 +3,7 @@ package sqlite
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -13,7 +14,13 @@ import (
 // the line answers as the store does.
 func TestBundleAgrees(t *testing.T) {
 	for seed := range uint64(40) {
-		rnd, s := rand.New(rand.NewPCG(seed, 0)), tempStore(t)
+		path := filepath.Join(t.TempDir(), "receipts.db")
+		rnd, s := rand.New(rand.NewPCG(seed, 0)), openAt(t, path)
+		boss, o := s, Options{} // the lines of the outer runs are recorded by boss: every second time with a key
+		if seed%2 == 1 {
+			_, o = newKey(t, "boss")
+			boss = openWith(t, path, o)
+		}
 		said := ""
 		begin := func(run, parent string) {
 			put(t, &receipts.Run{Version: 1, Run: run, Parent: parent, Session: "session", Started: at(0), Tree: &hereTree, Planned: []receipts.Planned{}, Script: receipts.File{Path: receipts.Text("x")}})(s)
@@ -26,7 +33,7 @@ func TestBundleAgrees(t *testing.T) {
 		for i := range n {
 			run, parent := fmt.Sprint("r-2", i), parents[rnd.IntN(len(parents))]
 			if i == early {
-				put(t, receiptOf("r-0", 20, receipts.Succeeded))(s)
+				put(t, receiptOf("r-0", 20, receipts.Succeeded))(boss)
 			}
 			begin(run, parent)
 			parents = append(parents, run+"/1")
@@ -67,30 +74,33 @@ func TestBundleAgrees(t *testing.T) {
 		}
 		end := receiptOf("r-0", 21, receipts.Succeeded)
 		end.Step = "2"
-		put(t, end)(s)
+		put(t, end)(boss)
 		outer := receiptOf("r-1", 9, receipts.Succeeded)
 		outer.Step, outer.Attempt = "1", 1+rnd.IntN(2)
-		put(t, outer)(s)
+		put(t, outer)(boss)
 		g := requestOf("r-1", outer)
 		g.Tree, g.Strict = &hereTree, false
-		d, err := s.Gate(ctx, g)
+		if boss != s {
+			g.Level = receipts.LevelKey
+		}
+		d, err := boss.Gate(ctx, g)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !d.Passed() {
 			continue
 		}
-		b, err := s.Bundle(ctx, nil, d.Gate.String())
+		b, err := boss.Bundle(ctx, nil, d.Gate.String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		book, err := verify.OfBundle(b, nil, nil)
+		book, err := verify.OfBundle(b, o.Keys, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, q := range []verify.Query{{}, {Strict: true}, {Fresh: true}} {
+		for _, q := range []verify.Query{{}, {Strict: true}, {Fresh: true}, {Strict: true, Level: g.Level}} {
 			q.Tree = &hereTree
-			want, err := s.Ask(ctx, q, d.Gate.String())
+			want, err := boss.Ask(ctx, q, d.Gate.String())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +109,7 @@ func TestBundleAgrees(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.Verdict != want.Verdict || got.Failures != want.Failures || got.Early != want.Early {
-				t.Errorf("seed %d, %sattempt %d: the bundle says %s, %d failures, %v; the store %s, %d failures, %v", seed, said, outer.Attempt,
+				t.Errorf("seed %d, level %d, %sattempt %d: the bundle says %s, %d failures, %v; the store %s, %d failures, %v", seed, q.Level, said, outer.Attempt,
 					got.Verdict, got.Failures, got.Refusals, want.Verdict, want.Failures, want.Refusals)
 			}
 		}
