@@ -13,7 +13,7 @@ import (
 // it says flaky; and both count the same. In every other log the lines are signed, and the runs that they start are not.
 func TestGateAgreesWithVerdict(t *testing.T) {
 	boss, keys := newSigner(t)
-	for seed := range uint64(400) {
+	for seed := range uint64(600) {
 		rnd, m := rand.New(rand.NewPCG(seed, 0)), newMaker(t)
 		o, level, signer := Options{}, receipts.LevelHash, (*receipts.Signer)(nil)
 		if seed%2 > 0 {
@@ -21,7 +21,25 @@ func TestGateAgreesWithVerdict(t *testing.T) {
 		}
 		var said string
 		var members []receipts.Hash
-		for i := range 3 + rnd.IntN(5) {
+		n := 3 + rnd.IntN(5)
+		left, before, parents := rnd.IntN(2*n), rnd.IntN(2*n), []string{"r-1/9", "r-0/9"} // what comes after the receipt of the line was left behind by it
+		line := func() {
+			m.sign = signer
+			members = append(members, m.receipt(of("all"), func(r *receipts.Receipt) { r.Step = "9" }))
+			m.sign = nil
+			said += " the line ended;"
+		}
+		for i := range n {
+			if i == left {
+				line()
+			}
+			if i == before { // that of an earlier run, whose gate was refused
+				m.sign = signer
+				m.receipt(of("all"), func(r *receipts.Receipt) { r.Run, r.Step = "r-0", "9" })
+				m.sign = nil
+				said += " the line of r-0 ended;"
+			}
+			parent := parents[rnd.IntN(len(parents))]
 			argv, tree, name := []string{"lint", "vet"}[rnd.IntN(2)], treeA, "A"
 			if rnd.IntN(3) == 0 {
 				tree, name = treeB, "B"
@@ -31,28 +49,34 @@ func TestGateAgreesWithVerdict(t *testing.T) {
 			none := func(r *receipts.Receipt) { r.Run, r.Workspace = run, nil }
 			switch rnd.IntN(7) {
 			case 0, 1, 2:
-				m.run(run, func(r *receipts.Run) { r.Parent = "r-1/9" })
+				parents = append(parents, run+"/1")
+				m.run(run, func(r *receipts.Run) { r.Parent = parent })
 				how, word := failing, "failed"
 				if rnd.IntN(4) == 0 {
 					how, word = killed, "was killed"
 				}
+				if rnd.IntN(5) == 0 {
+					in, name = none, "no tree"
+				}
 				m.receipt(of(argv), in, how)
-				said += fmt.Sprintf(" %s %s on %s;", argv, word, name)
+				said += fmt.Sprintf(" %s %s on %s, in %s of %s;", argv, word, name, run, parent)
 			case 3:
 				m.sign = signer
 				members = append(members, m.receipt(of(argv), func(r *receipts.Receipt) { r.Step = fmt.Sprint(i) }))
 				m.sign = nil
 				said += fmt.Sprintf(" %s passed as a line;", argv)
 			case 4:
-				m.gate([]receipts.Hash{m.receipt(of(argv), none)}, func(g *receipts.Gate) { g.Run, g.Parent, g.Tree = run, "r-1/9", nil })
+				m.gate([]receipts.Hash{m.receipt(of(argv), none)}, func(g *receipts.Gate) { g.Run, g.Parent, g.Tree = run, parent, nil })
 				said += fmt.Sprintf(" %s passed in a run with --no-tree;", argv)
 			default:
-				m.gate([]receipts.Hash{m.receipt(of(argv), in)}, func(g *receipts.Gate) { g.Run, g.Parent, g.Tree = run, "r-1/9", &tree })
+				m.gate([]receipts.Hash{m.receipt(of(argv), in)}, func(g *receipts.Gate) { g.Run, g.Parent, g.Tree = run, parent, &tree })
 				said += fmt.Sprintf(" %s passed in a run on %s;", argv, name)
 			}
 		}
+		if left >= n {
+			line()
+		}
 		m.sign = signer
-		members = append(members, m.receipt(of("all"), func(r *receipts.Receipt) { r.Step = "9" }))
 		m.signCheckpoint(boss)
 		g := requestFor(members...)
 		g.Level = level
