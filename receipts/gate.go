@@ -65,7 +65,6 @@ type Expectation struct {
 	Tree    *Tree    // that it must have run on; nil where none was taken
 	Changed []string // paths that changed under it since
 	Moved   string   // its inputs, as the matrix has them, where they changed while it ran
-	Flaky   bool     // a pass after a failure will do
 }
 
 // A GateRequest asks for a gate.
@@ -85,12 +84,13 @@ type GateRequest struct {
 	BeyondMore  int
 	Came        int // likewise
 	Parent      string
-	AcceptFlaky string // why passes after failures are accepted; empty: they are not
-	Strict      bool   // refuse passes after failures
-	Level       int    // of the gate receipt: failures of a lower one do not count
-	By          string // who accepts
-	AnyRun      bool   // the receipts may be of any run, but all of Tree
-	AnySession  bool   // and of any session
+	AcceptFlaky string          // why passes after failures are accepted; empty: they are not
+	Strict      bool            // refuse passes after failures
+	Retries     map[string]bool // names of bindings of the matrix of which a pass after a failure will do
+	Level       int             // of the gate receipt: failures of a lower one do not count
+	By          string          // who accepts
+	AnyRun      bool            // the receipts may be of any run, but all of Tree
+	AnySession  bool            // and of any session
 }
 
 // A Decision is the answer to a gate, a validation or a consumption. It passed if

@@ -70,6 +70,8 @@ type Matrix struct {
 
 	Inputs map[string][]string // of each binding that names inputs, its patterns; see [Step]
 	Scopes map[string][]string // of each binding that names files, its patterns; likewise
+
+	Retries map[string]bool // the bindings with retries
 }
 
 // A Clean says how commands run in a clean checkout.

@@ -78,7 +78,13 @@ type Options struct {
 func Matrix(m *routing.Matrix) plan.Matrix {
 	files := slices.Clone(m.Read)
 	slices.SortFunc(files, func(a, b plan.File) int { return strings.Compare(a.Path, b.Path) })
-	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Clean: m.Clean, Inputs: patterns(m, func(b *routing.Binding) []string { return b.Inputs }), Scopes: patterns(m, scope)}
+	retries := make(map[string]bool)
+	for _, b := range m.Bindings {
+		if b.Budget.Retries > 0 {
+			retries[b.Name] = true
+		}
+	}
+	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Clean: m.Clean, Inputs: patterns(m, func(b *routing.Binding) []string { return b.Inputs }), Scopes: patterns(m, scope), Retries: retries}
 }
 
 // bent reports whether a variable was set to another value than the matrix gives it: what runs then is not what the two files say.

@@ -33,7 +33,9 @@ func TestBundleAgrees(t *testing.T) {
 		for i := range n {
 			run, parent := fmt.Sprint("r-2", i), parents[rnd.IntN(len(parents))]
 			if i == early {
-				put(t, receiptOf("r-0", 20, receipts.Succeeded))(boss)
+				first := receiptOf("r-0", 20, receipts.Succeeded)
+				first.Step, first.Apart = "1", rnd.IntN(4) == 0
+				put(t, first)(boss)
 			}
 			begin(run, parent)
 			parents = append(parents, run+"/1")

@@ -166,7 +166,7 @@ func (s *Store) takeChains(ctx context.Context, take map[int64]receipts.Entry, o
 				take[began[link].Seq] = began[link].Entry
 			}
 		}
-		for at := run; failed && !rose[at] && !runs[at]; at = began[at].outer {
+		for at := run; failed && !rose[at]; at = began[at].outer {
 			rose[at] = true
 			b, err := first(at)
 			if err != nil {

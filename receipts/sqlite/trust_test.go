@@ -264,7 +264,7 @@ func TestLastWord(t *testing.T) {
 		{"a fault is not a failure", fault, nil, nil, ""},
 		{"failed after, by a clock that was set back", nil, early(onTree("r-2", 0, receipts.StatusFailed, 1)), nil, "superseded"},
 		{"failed after", nil, onTree("r-2", 0, receipts.StatusFailed, 1), nil, "superseded"},
-		{"retries allow it", onTree("r-0", 0, receipts.StatusFailed, 1), nil, func(g *receipts.GateRequest) { g.Expect[0].Flaky = true }, ""},
+		{"retries allow it", onTree("r-0", 0, receipts.StatusFailed, 1), nil, func(g *receipts.GateRequest) { g.Retries = map[string]bool{"check_true": true} }, ""},
 		{"accepted", onTree("r-0", 0, receipts.StatusFailed, 1), nil, func(g *receipts.GateRequest) { g.AcceptFlaky = "the network was down" }, ""},
 		{"a later failure cannot be accepted", nil, onTree("r-2", 0, receipts.StatusFailed, 1), func(g *receipts.GateRequest) { g.AcceptFlaky = "please" }, "superseded"},
 	} {

@@ -79,7 +79,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 			}
 		}
 		if reason == "" {
-			reason, text = s.lastWord(g, x, e, h, last, counted, &d)
+			reason, text = s.lastWord(g, Leaf{Entry: e}, h, last, counted, &d)
 		}
 		if reason != "" {
 			no(reason, ": the receipt %s %s", x.SHA.Short(), text)
@@ -253,10 +253,10 @@ func expectedTree(g receipts.GateRequest, x receipts.Expectation, e *receipts.En
 	return "", ""
 }
 
-// lastWord returns why the pass e does not count: the same command failed on the same
+// lastWord returns why the pass m does not count: the same command failed on the same
 // tree later, or, for who asks strictly, before. It adds up what else is known of it.
-func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry, h *history, last passes, counted map[receipts.Hash]bool, d *receipts.Decision) (receipts.Reason, string) {
-	r := receipt(e)
+func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last passes, counted map[receipts.Hash]bool, d *receipts.Decision) (receipts.Reason, string) {
+	r := receipt(m.Entry)
 	if r == nil {
 		return "", ""
 	}
@@ -281,7 +281,7 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 		fr := receipt(f)
 		switch {
 		case !last.about(r, h.stand(f)) || (Query{}).excused(r, fr) || accepted[f.SHA]:
-		case f.Seq > e.Seq && !last.undo(key, f, h):
+		case f.Seq > m.Seq && !last.undo(key, f, h):
 			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
 		default:
 			before = append(before, f)
@@ -298,10 +298,12 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 		}
 		return "", ""
 	}
+	retries := retries{g.Retries, g.Matrix, g.Place, g.Level}
 	for _, f := range before {
 		d.Failures += first(f)
 	}
-	if !g.Strict || x.Flaky {
+	before = slices.DeleteFunc(before, func(f *receipts.Entry) bool { return s.allowed(retries, m, receipt(f)) })
+	if !g.Strict || len(before) == 0 {
 		return "", ""
 	}
 	return receipts.FlakyPass, fmt.Sprintf("is flaky: the same command failed on the same tree before, receipt %s; change what is wrong, give the binding `retries`, or accept it with `--accept-flaky REASON`", before[len(before)-1].SHA.Short())
@@ -334,8 +336,7 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 		if m.By != nil {
 			x = lines[stepOf(m.By)]
 		}
-		x.Flaky = x.Flaky || receipt(m.Entry).Attempt > 1
-		if reason, text := s.lastWord(g, x, m.Entry, h, last, counted, d); reason != "" {
+		if reason, text := s.lastWord(g, m, h, last, counted, d); reason != "" {
 			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: reason, SHA: m.SHA, Step: x.Step,
 				Message: fmt.Sprintf("%s: the receipt %s %s", Query{Place: g.Place}.nameLeaf(m), m.SHA.Short(), text)})
 		}
@@ -586,7 +587,7 @@ func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t rec
 	}
 	s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 	r := receipt(e)
-	if r == nil || r.Workspace == nil || !r.Workspace.Before.Matches(t) || r.Command != command || r.Dir != dir || r.Place != place || receipts.Valid(*e) != nil || s.startedRuns(r) {
+	if r == nil || r.Workspace == nil || !r.Workspace.Before.Matches(t) || r.Command != command || r.Dir != dir || r.Place != place || receipts.Valid(*e) != nil || s.startedRuns(e) {
 		return receipts.Entry{}, false, s.err
 	}
 	return *e, true, s.err

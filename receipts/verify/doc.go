@@ -72,7 +72,8 @@
 // 12 to 15 are also of the receipts of runs that a command of the gate started, as far as the gate has taken theirs in, and of
 // those below a gate that an agent handed back (TestInner). A result that one of them repeats has at least the level that is asked
 // for (TestInnerLevel); what they ran themselves needs none, since the command that started them is of the gate, and what failed in
-// them counts at any level (TestBelow). Of runs that leave no gate, those that they started count, and receipts of what had failed or
+// them counts at any level (TestBelow). Records below the level that is asked for excuse nothing of it: neither that a line's runs decide
+// nothing, nor that an attempt was not the first (TestInnerForged). Of runs that leave no gate, those that they started count, and receipts of what had failed or
 // was ended early before the gate.
 // A gate that an agent handed back is of the matrix, the project and the files of the receipt of its task (TestHandedBack).
 //

@@ -101,6 +101,7 @@ func (s *Session) last(q Query, res *Result) {
 		inputs  receipts.Hash
 		clean   bool
 		setup   receipts.Hash
+		again   string // the step, where this is not its first attempt: which failures that excuses is of the step
 		// Of an inner one: its trees, and the line whose command started its run.
 		before, left receipts.Tree
 		by           *receipts.Receipt
@@ -112,6 +113,10 @@ func (s *Session) last(q Query, res *Result) {
 			innerCommands[commandKey(r.Command, r.Dir, r.Place)] = true
 		}
 		inner.started(innerCommands, q.Level)
+	}
+	retries := retries{bindings: q.Retries, matrix: q.Matrix, place: q.Place, level: q.Level}
+	if res.Body != nil {
+		retries.matrix, retries.place = res.Body.Matrix, res.Body.Place
 	}
 	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
 	for _, m := range leaves {
@@ -136,6 +141,9 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		key := commandKey(r.Command, r.Dir, r.Place)
 		l := line{command: key, binding: r.Binding, inputs: r.Inputs, clean: r.Clean != nil, setup: installed(r), by: m.By}
+		if r.Attempt > 1 {
+			l.again = stepOf(r)
+		}
 		if m.Inner && r.Workspace != nil {
 			l.before, l.left = r.Workspace.Before, r.Workspace.Held()
 		}
@@ -151,9 +159,6 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		failures := h.ends(key, no, q.Level, res.below)
 		accepted := s.accepted(failures, q.Level)
-		flaky := slices.ContainsFunc(q.Require, func(n Requirement) bool {
-			return n.Flaky && (n.Binding == r.Binding || m.By != nil && n.Binding == m.By.Binding)
-		})
 		for _, f := range failures {
 			if m.Inner && !last.about(r, h.stand(f)) {
 				continue
@@ -180,8 +185,7 @@ func (s *Session) last(q Query, res *Result) {
 				if first {
 					res.Failures++
 				}
-				fr := receipt(f)
-				if q.Strict && !(flaky && fr.Binding == r.Binding) && !s.retried(fr, r, m.By) {
+				if q.Strict && !s.allowed(retries, m, receipt(f)) {
 					res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it, receipt %s", q.describeLeaf(m), f.SHA.Short())
 				}
 			}

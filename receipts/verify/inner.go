@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -83,17 +84,13 @@ func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost 
 			by := l.by
 			switch b := body(e).(type) {
 			case *receipts.Gate:
-				if by == nil {
-					by = s.outer(steps, b.Parent)
-				}
+				by = cmp.Or(s.outer(steps, s.startedBy(b.Run)), by, s.outer(steps, b.Parent))
 			case *receipts.Receipt:
 				if reason, _ := e.Succeeded(b); reason != "" {
 					continue
 				}
-				if by == nil && l.by == nil {
-					by = s.outer(steps, s.startedBy(b.Run))
-				}
-				list = append(list, Leaf{e, true, by})
+				// Its run says which line that was, and not a gate, which anyone could make over it.
+				list = append(list, Leaf{e, true, cmp.Or(s.outer(steps, s.startedBy(b.Run)), by)})
 			}
 			if below := receipts.TookIn(body(e)); len(below) > 0 {
 				todo = append(todo, level{below, by})
@@ -125,7 +122,7 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 			}
 		}
 	}
-	below := s.below(runs, func(parent string) bool {
+	below := s.below(runs, g.Level, func(parent string) bool {
 		return steps[parent] || runOf(parent) == g.Run
 	})
 	loose := make(map[receipts.Hash]*receipts.Entry)
@@ -169,8 +166,8 @@ func (s *Session) matters(loose map[receipts.Hash]*receipts.Entry) func(*receipt
 }
 
 // below returns what the runs left that steps of some runs started, for the steps that of accepts, and that the steps of those started: gates, and
-// receipts of successes, without what others of the gates took in.
-func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list []*receipts.Entry) {
+// receipts of successes, without what others of the gates took in. That the runs of a step decide nothing is for records of the level to say.
+func (s *Session) below(runs map[string]bool, level int, of func(parent string) bool) (list []*receipts.Entry) {
 	keys, underKeys := make(map[uint64]bool, len(runs)), make(map[uint64]bool)
 	for run := range runs {
 		keys[shortText(run)] = run != ""
@@ -195,7 +192,11 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 		case *receipts.Gate:
 			run, parent = b.Run, b.Parent
 		case *receipts.Receipt:
-			if apart[stepOf(b)] = b.Apart; under[b.Run] {
+			if e.Level >= level {
+				was, known := apart[stepOf(b)]
+				apart[stepOf(b)] = b.Apart && (was || !known)
+			}
+			if under[b.Run] {
 				list, found[e.SHA] = append(list, e), e
 			}
 			continue
@@ -210,9 +211,6 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 			continue
 		}
 		list, found[e.SHA] = append(list, e), e
-		for _, h := range receipts.TookIn(body(e)) {
-			taken[h] = true
-		}
 	}
 	s.follow(found)
 	decides := func(run string) bool {
@@ -224,29 +222,37 @@ func (s *Session) below(runs map[string]bool, of func(parent string) bool) (list
 		}
 		return true
 	}
-	return slices.DeleteFunc(list, func(e *receipts.Entry) bool {
-		run := ""
+	list = slices.DeleteFunc(list, func(e *receipts.Entry) bool {
 		switch b := body(e).(type) {
 		case *receipts.Gate:
-			run = b.Run
+			return !decides(b.Run)
 		case *receipts.Receipt:
-			run = b.Run
+			return !decides(b.Run)
 		}
-		return taken[e.SHA] || !decides(run)
+		return true
 	})
+	for _, e := range list { // of those that decide alone: what is in the others is not looked at
+		if m := s.index.at(e.Seq); m.kind == kindGate {
+			for _, h := range receipts.TookIn(body(e)) {
+				taken[h] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(e *receipts.Entry) bool { return taken[e.SHA] })
 }
 
-// startedRuns reports whether the command of r started runs that left a trace, or rests on a gate that an agent handed back.
-func (s *Session) startedRuns(r *receipts.Receipt) bool {
-	return !r.HandedBack.IsZero() || len(s.ownRuns(r)) > 0
+// startedRuns reports whether the command of the receipt e started runs that left a trace, or rests on a gate that an agent handed back.
+func (s *Session) startedRuns(e *receipts.Entry) bool {
+	return !receipt(e).HandedBack.IsZero() || len(s.ownRuns(e)) > 0
 }
 
-// ownRuns returns what the runs left that the command of r started, as [Session.below] does.
-func (s *Session) ownRuns(r *receipts.Receipt) (list []receipts.Hash) {
+// ownRuns returns what the runs left that the command of the receipt e started, as [Session.below] does.
+func (s *Session) ownRuns(e *receipts.Entry) (list []receipts.Hash) {
+	r := receipt(e)
 	if r.Apart {
 		return nil // of an agent only what it handed back counts
 	}
-	below := s.below(map[string]bool{r.Run: true}, func(parent string) bool { return parent == stepOf(r) })
+	below := s.below(map[string]bool{r.Run: true}, e.Level, func(parent string) bool { return parent == stepOf(r) })
 	for _, e := range below {
 		list = append(list, e.SHA)
 	}
@@ -332,13 +338,29 @@ func (s *Session) outer(steps map[string]*receipts.Receipt, parent string) *rece
 	return steps[parent]
 }
 
-// retried reports whether the failure f was of an earlier attempt of the step of r, or of a run that one started: then its
-// binding has retries.
-func (s *Session) retried(f, r, by *receipts.Receipt) bool {
-	if r.Attempt > 1 && f.Run == r.Run && f.Step == r.Step {
+// A retries says which bindings have retries: by name, of a matrix in a place. What a record says of attempts counts from a level on.
+type retries struct {
+	bindings map[string]bool
+	matrix   receipts.Hash
+	place    receipts.Datum
+	level    int
+}
+
+// allowed reports whether retries allow that f failed before the pass m. Who has no key cannot say that of a failure: of a run that a
+// line started it is the binding under which it failed that has them, as the rules have it, or that of the line.
+func (s *Session) allowed(x retries, m Leaf, f *receipts.Receipt) bool {
+	r := receipt(m.Entry)
+	switch {
+	case r.Attempt > 1 && m.Level >= x.level && f.Run == r.Run && f.Step == r.Step:
+		return true
+	case !m.Inner:
+		return x.bindings[r.Binding] && f.Binding == r.Binding
+	case m.By != nil && x.bindings[m.By.Binding]:
+		return true
+	case m.By != nil && m.By.Attempt > 1 && s.outer(map[string]*receipts.Receipt{stepOf(m.By): m.By}, s.startedBy(f.Run)) != nil:
 		return true
 	}
-	return by != nil && by.Attempt > 1 && s.outer(map[string]*receipts.Receipt{stepOf(by): by}, s.startedBy(f.Run)) != nil
+	return x.bindings[f.Binding] && f.Matrix == x.matrix && f.Place == x.place
 }
 
 // repeated counts the results that inner runs repeat.

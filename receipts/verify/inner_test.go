@@ -91,7 +91,7 @@ func TestInner(t *testing.T) {
 		{"failed before, and retries of the outer binding allow it", func(m *maker) {
 			m.receipt(started, failing)
 			m.outer([]receipts.Hash{m.inside(m.receipt(started))})
-		}, func(q *Query) { q.Strict, q.Require[0].Flaky = true, true }, Verified, ""},
+		}, func(q *Query) { q.Strict, q.Retries = true, map[string]bool{"check_all": true} }, Verified, ""},
 		{"failed before, two runs down", func(m *maker) {
 			m.receipt(started, failing)
 			g := m.inside(m.receipt(started))
@@ -608,6 +608,97 @@ func TestBelowLeft(t *testing.T) {
 			if res.Verdict != c.want || d.Passed() != (c.want == Verified) {
 				t.Errorf("%s, level %d: gate %+v; %s, want %s", name, level, d.Refusals, told(res), c.want)
 			}
+		}
+	}
+}
+
+// TestInnerForged has somebody without the key write records beside those of a signed run, while it goes on: they may say that something
+// failed, and excuse nothing.
+func TestInnerForged(t *testing.T) {
+	s, keys := newSigner(t)
+	step := func(name string) func(*receipts.Receipt) { return func(r *receipts.Receipt) { r.Step = name } }
+	apart := func(r *receipts.Receipt) { r.Apart = true }
+	// rerun is an inner script that fails first.
+	rerun := func(m *maker) receipts.Hash {
+		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		m.receipt(started, failing, func(r *receipts.Receipt) { r.Run = "r-6" })
+		return m.child("r-7", "r-1/1")
+	}
+	for name, c := range map[string]struct {
+		log  func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash
+		want Verdict
+	}{
+		"a second attempt of what failed": {func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash {
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(started, failing, func(r *receipts.Receipt) { r.Run = "r-6" })
+			m.receipt(started, func(r *receipts.Receipt) { r.Run, r.Attempt = "r-6", 2 })
+			m.child("r-7", "r-1/1")
+			return []receipts.Hash{line(of("all"))}
+		}, Flaky},
+		"that the runs of the line decide nothing": {func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash {
+			rerun(m)
+			first := line(of("all"))
+			m.receipt(of("all"), apart)
+			return []receipts.Hash{first}
+		}, Flaky},
+		"that the runs of a line of an inner run decide nothing": {func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash {
+			m.run("r-5", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-5/1" })
+			m.receipt(started, failing, func(r *receipts.Receipt) { r.Run = "r-6" })
+			m.child("r-7", "r-5/1")
+			m.receipt(of("suite"), apart, func(r *receipts.Receipt) { r.Run = "r-5" })
+			return []receipts.Hash{line(of("all"))}
+		}, Flaky},
+		"a gate below a line whose runs decide nothing, which took the inner one in": {func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash {
+			g := rerun(m)
+			first := line(of("all"))
+			h := m.receipt(started, func(r *receipts.Receipt) { r.Run = "r-8" })
+			m.gate([]receipts.Hash{h}, func(b *receipts.Gate) { b.Run, b.Parent, b.Nested = "r-8", "r-1/2", []receipts.Hash{g} })
+			return []receipts.Hash{first, line(of("suite"), step("2"), apart)}
+		}, Flaky},
+		"a gate below a line with retries, over what the other line started": {func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash {
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(started, failing, func(r *receipts.Receipt) { r.Run = "r-6" })
+			m.run("r-7", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			h := m.receipt(started, func(r *receipts.Receipt) { r.Run = "r-7" })
+			m.gate([]receipts.Hash{h}, func(b *receipts.Gate) { b.Run, b.Parent = "r-8", "r-1/2" })
+			m.gate([]receipts.Hash{h}, func(b *receipts.Gate) { b.Run, b.Parent = "r-7", "r-1/1" })
+			return []receipts.Hash{line(of("all")), line(of("again"), step("2"), func(r *receipts.Receipt) { r.Binding = "test_again" })}
+		}, Flaky},
+		"nothing: the runs of a line that failed decide nothing": {func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash {
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/2" })
+			m.receipt(started, failing, func(r *receipts.Receipt) { r.Run = "r-6" })
+			m.receipt(started, failing, func(r *receipts.Receipt) { r.Run, r.Workspace = "r-6", nil })
+			m.child("r-7", "r-1/1")
+			return []receipts.Hash{line(of("all")), line(of("suite"), step("2"), apart)}
+		}, Verified},
+		"nothing: its binding has retries": {func(m *maker, line func(...func(*receipts.Receipt)) receipts.Hash) []receipts.Hash {
+			again := func(r *receipts.Receipt) {
+				r.Run, r.Binding, r.Place, r.Matrix = "r-6", "test_again", receipts.Datum{}, matrix
+			}
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(failing, again)
+			h := m.receipt(again, func(r *receipts.Receipt) { r.Attempt = 2 })
+			m.gate([]receipts.Hash{h}, func(b *receipts.Gate) { b.Run, b.Parent = "r-6", "r-1/1" })
+			return []receipts.Hash{line(of("all"))}
+		}, Verified},
+	} {
+		m := newMaker(t)
+		list := c.log(m, func(change ...func(*receipts.Receipt)) receipts.Hash {
+			m.sign = s
+			defer func() { m.sign = nil }()
+			return m.receipt(change...)
+		})
+		g := requestFor(list...)
+		g.Level, g.Retries = receipts.LevelKey, map[string]bool{"test_again": true}
+		m.sign = s
+		m.signCheckpoint(s)
+		d := m.decide(Options{Keys: keys}, g)
+		m.gate(list, func(b *receipts.Gate) { b.Nested = d.Nested })
+		m.signCheckpoint(s)
+		res := ask(t, m.open(Options{Keys: keys}), asked(strict, nothing, signed, func(q *Query) { q.Retries = g.Retries }))
+		if res.Verdict != c.want || d.Passed() != (c.want == Verified) {
+			t.Errorf("%s: gate %+v; %s, want %s", name, d.Refusals, told(res), c.want)
 		}
 	}
 }

@@ -185,7 +185,7 @@ func TestLastWord(t *testing.T) {
 		{"failed in place, with the inputs of the clean checkout", func(m *maker) { m.receipt(failing, inputs(1)); pass(m, inputs(1), clean(0)) }, Verified, Flaky, 1, 0, 0, present},
 		{"failed in place with other inputs", func(m *maker) { m.receipt(failing, inputs(2)); pass(m, inputs(1), clean(0)) }, Verified, Flaky, 1, 0, 0, present},
 		{"failed in a clean checkout, and passed in place with other inputs", func(m *maker) { m.receipt(failing, inputs(1), clean(0)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, present},
-		{"retries allow it", func(m *maker) { m.receipt(failing); pass(m) }, Verified, Verified, 1, 0, 0, func(q *Query) { q.Require[0].Flaky = true }},
+		{"retries allow it", func(m *maker) { m.receipt(failing); pass(m) }, Verified, Verified, 1, 0, 0, func(q *Query) { q.Retries = map[string]bool{"check_lint": true} }},
 		{"a second attempt", func(m *maker) {
 			m.receipt(failing)
 			pass(m, func(r *receipts.Receipt) { r.Attempt = 2 })

@@ -263,7 +263,8 @@ type history struct {
 // files they ran.
 type within struct {
 	s     *Session
-	level int // of what vouches
+	level int  // of what vouches
+	every bool // it is not known who will ask: nothing decides nothing
 	below map[string]below
 	left  map[string]left
 	marks map[uint64][]int64 // by run, as its mark has it: the indexes of its receipts and gates; made when it is asked for
@@ -271,6 +272,7 @@ type within struct {
 
 // A below says what is around a run: the zero value, that nothing is known to be.
 type below struct {
+	apart bool    // a line whose runs decide nothing: the rest is not known
 	until int64   // the index of the last record that vouches for what the run did
 	lines []int64 // the receipts of the line that started the run, or else of the nearest one around it that has one
 }
@@ -279,6 +281,7 @@ type below struct {
 type left struct {
 	last  int64
 	steps map[string][]int64
+	apart map[string]bool // the steps whose runs decide nothing
 }
 
 // started has h count what is of runs that lines started whose records have a level.
@@ -340,9 +343,14 @@ func (w *within) around(run string) below {
 	}
 	for _, l := range slices.Backward(chain) {
 		of := w.of(runOf(l.step))
-		known.until = max(known.until, of.last)
-		if lines := of.steps[l.step]; len(lines) > 0 {
-			known.lines = lines
+		switch lines := of.steps[l.step]; {
+		case known.apart:
+		case of.apart[l.step] && !w.every:
+			known = below{apart: true}
+		case len(lines) > 0:
+			known.until, known.lines = max(known.until, of.last), lines
+		default:
+			known.until = max(known.until, of.last)
 		}
 		w.below[l.run] = known
 	}
@@ -363,7 +371,7 @@ func (w *within) of(run string) left {
 			}
 		}
 	}
-	l.steps = make(map[string][]int64)
+	l.steps, l.apart = make(map[string][]int64), make(map[string]bool)
 	for _, seq := range w.marks[shortText(run)] {
 		e := w.s.entry(seq)
 		if e == nil || e.Level < w.level {
@@ -372,7 +380,9 @@ func (w *within) of(run string) left {
 		switch b := body(e).(type) {
 		case *receipts.Receipt:
 			if b.Run == run {
-				l.last, l.steps[stepOf(b)] = e.Seq, append(l.steps[stepOf(b)], e.Seq)
+				step := stepOf(b)
+				l.apart[step] = b.Apart && (l.apart[step] || len(l.steps[step]) == 0)
+				l.last, l.steps[step] = e.Seq, append(l.steps[step], e.Seq)
 			}
 		case *receipts.Gate:
 			if b.Run == run {
@@ -615,6 +625,7 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 		}
 		h := s.historyOf(nil, ran)
 		h.started(commands, receipts.LevelHash)
+		h.within.every = true
 		found := make(map[int64]*receipts.Entry)
 		add := func(es ...*receipts.Entry) {
 			for _, e := range es {

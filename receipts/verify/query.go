@@ -39,7 +39,6 @@ type Requirement struct {
 	Command receipts.Hash
 	Dir     receipts.Datum // that the command must have run in, as in [receipts.Receipt]
 	Words   string         // the command, for messages
-	Flaky   bool           // a pass after a failure will do
 }
 
 // Meets reports whether r is a receipt of what q asks for. One that was taken by itself, and not under the binding, is not: it ran in
@@ -74,6 +73,7 @@ type Query struct {
 	Matrix         receipts.Hash            // the digest that the gate's matrix must have; zero for any
 	Policy         string                   // why the present matrix is not the trusted one; empty if it is
 	Inputs         map[string]receipts.Hash // the present inputs of bindings; see [receipts.Receipt]
+	Retries        map[string]bool          // names of bindings of the matrix of which a pass after a failure will do
 	Session, Nonce string                   // empty for any
 	After          string                   // a run: what answers has to have been recorded after it began; empty for any
 	Level          int                      // the least trust level
@@ -466,7 +466,7 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	if reason != "" {
 		res.no(Failed, reason, e.SHA, "%s %s", name, text)
 	}
-	res.Inner = s.inner(s.ownRuns(r), res.Members, func(sha receipts.Hash) {
+	res.Inner = s.inner(s.ownRuns(e), res.Members, func(sha receipts.Hash) {
 		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run behind %s", sha.Short(), name)
 	})
 	q.identify(res, e.SHA, name, r.Session, r.Nonce, r.Timestamp.Time, r.Place)

@@ -144,7 +144,7 @@ func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error
 	}
 	req := receipts.GateRequest{
 		Run: archive.NewRun(), Nonce: q.Nonce, At: receipts.Time{Time: time.Now()}, Final: len(q.Require) > 0, AnyRun: true,
-		Matrix: q.Matrix, Policy: q.state.Name(), Tree: q.Tree, Place: q.Place, AcceptFlaky: g.AcceptFlaky, Strict: true, By: g.By,
+		Matrix: q.Matrix, Policy: q.state.Name(), Tree: q.Tree, Place: q.Place, Retries: q.Retries, AcceptFlaky: g.AcceptFlaky, Strict: true, By: g.By,
 	}
 	if req.Session = q.Session; req.Session == "" {
 		req.Session, req.AnySession = req.Run, true

@@ -440,6 +440,7 @@ func (q *Question) take(ctx context.Context) (*workspace.Snapshot, error) {
 func (q *Question) requirements(m *routing.Matrix, names []string) error {
 	var err error
 	q.Require, q.lines, err = requirements(m, names)
+	q.Retries = resolve.Matrix(m).Retries
 	if h, herr := receipts.ParseHash(m.SHA256); herr == nil {
 		q.Matrix = h
 	}
@@ -483,7 +484,6 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 			argv := s.Command()
 			list = append(list, verify.Requirement{
 				Name: name, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(m.Root, s), Words: report.Command(argv),
-				Flaky: s.Budget.Retries > 0,
 			})
 		})
 		if task {

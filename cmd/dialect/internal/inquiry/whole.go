@@ -99,7 +99,6 @@ func (q *Question) Default(ctx context.Context, from string) (path string, list 
 		argv := s.Command()
 		list = append(list, Bound{verify.Requirement{
 			Name: s.Binding, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(q.rules.Root, s), Words: report.Command(argv),
-			Flaky: s.Budget.Retries > 0,
 		}, s.Line, s.Effect == plan.Write, slices.ContainsFunc(argv, func(w string) bool { return strings.Contains(w, fromRun) })})
 	})
 	return path, list, changed
