@@ -342,6 +342,15 @@ func (s *Store) Passed(ctx context.Context, command receipts.Hash, dir, place re
 	return e, ok, err
 }
 
+// Met reports whether the last word about a requirement is a pass; see [verify.Session.Met].
+func (s *Store) Met(ctx context.Context, q verify.Query, need verify.Requirement) (ok bool, err error) {
+	err = s.read(ctx, func(v *verify.Session) error {
+		ok, err = v.Met(q, need)
+		return err
+	})
+	return ok, err
+}
+
 // Counted returns, for each of some commands, the last receipt, not of run, of a success that counted tests; see [verify.Session.Counted].
 func (s *Store) Counted(ctx context.Context, asked []receipts.Counting, run string) (found map[receipts.Counting]receipts.Entry, err error) {
 	err = s.read(ctx, func(v *verify.Session) error {

@@ -568,6 +568,16 @@ func (s *Session) took(e *receipts.Entry, nested []receipts.Hash) (list []receip
 	return list
 }
 
+// Met reports whether the last word about what need asks for, on the tree of q, is a pass under its binding.
+func (s *Session) Met(q Query, need Requirement) (bool, error) {
+	if len(s.problems) > 0 || s.err != nil || q.Tree == nil {
+		return false, s.err
+	}
+	key := commandKey(need.Command, need.Dir, q.Place)
+	_, passes := s.history(map[uint64]bool{key: true}, *q.Tree).lastWords(q, key, make(map[int64]bool))
+	return slices.ContainsFunc(passes, func(e *receipts.Entry) bool { return need.Meets(receipt(e)) }), s.err
+}
+
 // Passed returns the newest receipt about a command on a tree, if it says that the
 // command succeeded: what `run --reuse` may repeat. One that started runs is not repeated as a whole, since what is known of these
 // would be lost; they may repeat their own.

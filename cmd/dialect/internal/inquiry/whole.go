@@ -189,11 +189,11 @@ func (q *Question) Unrun(ctx context.Context, from string, res *verify.Result) (
 			if b.varies || slices.Contains(lines, b.Line.Text) || slices.ContainsFunc(failed, b.meets) || b.writes && q.passedBefore(b, failed) {
 				continue
 			}
-			_, passed, err := s.Passed(ctx, b.Command, b.Dir, q.Place, *q.Tree)
+			met, err := s.Met(ctx, q.Query, b.Requirement)
 			if err != nil {
 				return err
 			}
-			if !passed {
+			if !met {
 				lines = append(lines, b.Line.Text)
 			}
 		}
