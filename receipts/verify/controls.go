@@ -68,7 +68,7 @@ func (s *Session) checks(q Query, g *receipts.Gate, members []*receipts.Entry) *
 			}
 			r := receipt(e)
 			if r != nil && r.Control != nil && r.Control.Command == c.r.Command && r.Control.Binding == c.r.Binding && r.Dir == c.r.Dir && r.Place == c.r.Place &&
-				r.Workspace != nil && e.Level >= q.Level && (on == nil || r.Workspace.Before.Matches(*on) && r.Matrix == g.Matrix && r.Inputs == c.r.Inputs && q.mayTest(r)) {
+				r.Workspace != nil && e.Level >= q.Level && (on == nil || r.Workspace.Before.Matches(*on) && r.Matrix == g.Matrix && sameInputs(r, c.r) && q.mayTest(r)) {
 				return r
 			}
 		}
@@ -106,6 +106,11 @@ func (s *Session) checks(q Query, g *receipts.Gate, members []*receipts.Entry) *
 		return nil
 	}
 	return of(&last.Workspace.Before)
+}
+
+// sameInputs reports whether a control and a pass had the same inputs: as far as they can be compared, as in [Query.excused].
+func sameInputs(control, pass *receipts.Receipt) bool {
+	return (control.Clean == nil) != (pass.Clean == nil) || control.Inputs == pass.Inputs
 }
 
 // mayTest reports whether a control is one of those that the query asks for, as it asks for members.

@@ -53,6 +53,10 @@ func TestChecks(t *testing.T) {
 			m.receipt(noticed, func(r *receipts.Receipt) { r.Inputs = receipts.Hash{0x66} })
 			pass(m)
 		}, Missing, 0, 0, false},
+		"in a clean checkout, whose inputs say nothing of those of the pass": {func(m *maker) {
+			m.receipt(noticed, func(r *receipts.Receipt) { r.Clean, r.Inputs = &receipts.Clean{}, receipts.Hash{0x66} })
+			pass(m)
+		}, Verified, 1, 1, true},
 		"a pass that is no check": {func(m *maker) { m.receipt(); pass(m) }, Missing, 0, 0, false},
 	} {
 		m := newMaker(t)

@@ -304,8 +304,8 @@ func ranAll(run *receipts.Run, steps map[string]bool) bool {
 const maxRuns = 5
 
 // unfinished notes the runs on the tree that have no gate of their own: ending a run before it
-// says no leaves that trace. Records below the level that is asked for do not end a run:
-// anybody may write them in its name.
+// says no leaves that trace, also in one that a line started. Records below the level that is asked for do not end a run
+// of that level: anybody may write them in its name.
 func (s *Session) unfinished(q Query, res *Result) {
 	if q.Tree == nil || res.Gate == nil {
 		return
@@ -315,6 +315,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 		gated, failed bool
 		steps         map[string]bool // with a receipt
 	}
+	below := &within{s: s, level: q.Level}
 	runs := make(map[uint64]*later)
 	var order []*later
 	for _, seq := range s.history(map[uint64]bool{}, *q.Tree).runs {
@@ -365,7 +366,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 			return
 		}
 		run, ok := body(e).(*receipts.Run)
-		if !ok || e.Level < q.Level || run.Tree == nil || !run.Tree.SameFiles(*q.Tree) {
+		if !ok || e.Level < q.Level && e.Seq >= below.around(run.Run).until || run.Tree == nil || !run.Tree.SameFiles(*q.Tree) {
 			continue
 		}
 		when := "later"

@@ -244,6 +244,12 @@ func TestUnfinished(t *testing.T) {
 		}, stopped},
 		{"begun again by nobody's signature, which takes nobody's place", func(m *maker) { m.run("r-2"); m.sign = nil; m.run("r-2") }, stopped},
 		{"begun by nobody's signature", func(m *maker) { m.sign = nil; m.run("r-2") }, ""},
+		{"begun by a line, which is signed", func(m *maker) {
+			m.sign = nil
+			m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.sign = boss
+			m.receipt(of("vet"))
+		}, stopped},
 		{"killed", func(m *maker) { m.run("r-2"); m.receipt(of("vet"), second, killed) }, red},
 		{"reached its gate", func(m *maker) {
 			m.run("r-2")

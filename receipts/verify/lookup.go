@@ -286,7 +286,7 @@ type left struct {
 
 // started has h count what is of runs that lines started whose records have a level.
 func (h *history) started(commands map[uint64]bool, level int) {
-	h.within = &within{s: h.s, level: level, below: make(map[string]below), left: make(map[string]left)}
+	h.within = &within{s: h.s, level: level}
 	for seq := range h.s.index.marks {
 		if m := &h.s.index.marks[seq]; m.kind == kindReceipt && m.bytes == 0 && m.git == 0 && commands[m.command] {
 			h.about[m.command] = append(h.about[m.command], int64(seq))
@@ -299,6 +299,7 @@ func (h *history) started(commands map[uint64]bool, level int) {
 
 // vouches has the gate that is about to be made of a run vouch for it.
 func (w *within) vouches(run string) {
+	w.around(run)
 	l := w.of(run)
 	l.last = math.MaxInt64
 	w.left[run] = l
@@ -330,6 +331,9 @@ func (h *history) stand(e *receipts.Entry) *receipts.Receipt {
 func (w *within) around(run string) below {
 	type link struct{ run, step string }
 	var chain []link
+	if w.below == nil {
+		w.below, w.left = make(map[string]below), make(map[string]left)
+	}
 	known, ok := w.below[run]
 	for !ok {
 		step := w.s.startedBy(run)

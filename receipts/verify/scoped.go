@@ -158,8 +158,11 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool) bool) *basis {
 // of a line of b, since its pass, which may be older than that gate. It returns false where that is not known.
 func (s *Session) failures(q Query, b *basis) bool {
 	own, from := make(map[line]bool), b.Gate.Seq
+	commands, counted := make(map[uint64]bool), make(map[int64]bool)
 	for _, m := range b.Members {
-		l := lineOf(receipt(m))
+		r := receipt(m)
+		l := lineOf(r)
+		commands[commandKey(r.Command, r.Dir, r.Place)] = true
 		if own[l] = true; b.passes[l].Entry != nil {
 			from = min(from, b.passes[l].Seq)
 		}
@@ -201,7 +204,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 		if s.accepted([]*receipts.Entry{e}, q.Level)[e.SHA] {
 			continue
 		}
-		b.any = true
+		b.any, counted[seq] = true, true
 		if own[l] {
 			b.times++
 		}
@@ -209,11 +212,29 @@ func (s *Session) failures(q Query, b *basis) bool {
 			b.failed[l] = true
 		}
 	}
+	// What failed on exactly the present files counts, however long ago, as it does for a gate over them.
+	h := s.history(commands, *q.Tree)
+	for command := range commands {
+		failures := h.ends(command, no, q.Level, make(map[int64]bool))
+		accepted := s.accepted(failures, q.Level)
+		for _, f := range failures {
+			r := receipt(f)
+			p := b.passes[lineOf(r)]
+			if !own[lineOf(r)] || accepted[f.SHA] || counted[f.Seq] || !q.counts(r) || p.Entry != nil && q.excused(receipt(p.Entry), r) {
+				continue
+			}
+			b.any = true
+			b.times++
+		}
+	}
 	return s.err == nil
 }
 
 // scoped answers a query that no gate over the present files answers, by a full run on others: [Scoped], or nil.
 func (s *Session) scoped(q Query) *Result {
+	if q.ChecksTested {
+		return nil // they are tested on files, and not by scope
+	}
 	b := s.basis(q, func(map[line]bool) bool { return true })
 	if b == nil || len(b.failed) > 0 || q.Strict && b.any {
 		return nil

@@ -82,6 +82,27 @@ func TestScoped(t *testing.T) {
 			m.gate([]receipts.Hash{m.receipt(on(treeB))}, over(treeB))
 		}, nil, Verified},
 
+		{"failed on the present files before the full run", func(m *maker) {
+			m.receipt(of("vet"), on(treeB), about(vetFiles), failing)
+			m.full()
+			m.since()
+		}, nil, Scoped},
+		{"failed so, and asked strictly", func(m *maker) {
+			m.receipt(of("vet"), on(treeB), about(vetFiles), failing)
+			m.full()
+			m.since()
+		}, strict, Stale},
+		{"failed so, and was accepted", func(m *maker) {
+			m.accept(m.receipt(of("vet"), on(treeB), about(vetFiles), failing))
+			m.full()
+			m.since()
+		}, strict, Scoped},
+		{"another command failed so", func(m *maker) {
+			m.receipt(of("more"), on(treeB), failing)
+			m.full()
+			m.since()
+		}, strict, Failed},
+		{"whose checks are to be tested", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.ChecksTested = true }, Stale},
 		{"it is not allowed", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Scopes = nil }, Stale},
 		{"of a commit", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Commit = true }, Stale},
 		{"without rules", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Matrix = receipts.Hash{} }, Stale},
