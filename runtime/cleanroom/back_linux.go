@@ -101,7 +101,7 @@ func (r *Room) bringBack(ctx context.Context, upper string, names []string) erro
 	return err
 }
 
-// follow takes a snapshot of the working tree that a command has changed, and goes on with it if the
+// follow takes a snapshot of the working tree in which a command has changed names, sorted, and goes on with it if the
 // layer has just these files: else what later commands run on has no name, and none is let in.
 func (r *Room) follow(ctx context.Context, l *layer, names []string) {
 	s, err := r.source.Take(ctx)
@@ -115,10 +115,10 @@ func (r *Room) follow(ctx context.Context, l *layer, names []string) {
 		return
 	}
 	next := newCheckout(r.tree.dir, files)
-	var other []string
+	var other, turned []string // the latter: of what is ignored, or was
 	for _, c := range workspace.Diff(r.snapshot, s) {
 		name := strings.TrimSuffix(c.Path, "/")
-		if !slices.Contains(names, name) {
+		if _, ok := slices.BinarySearch(names, name); !ok {
 			other = append(other, name)
 		}
 	}
@@ -129,12 +129,24 @@ func (r *Room) follow(ctx context.Context, l *layer, names []string) {
 		}
 	}
 	for _, name := range names {
-		if f := left[name]; f == nil && next.has(name) || f != nil && !next.holds(f) {
+		switch f := left[name]; {
+		case f != nil && !next.has(name) && s.LookupIn(name).Hidden == workspace.Ignored:
+			turned = append(turned, name)
+		case f == nil && next.has(name), f != nil && !next.holds(f):
 			other = append(other, name)
+		}
+	}
+	for name := range r.leftIgnored(l) {
+		if f := s.LookupIn(name); !f.File && f.Hidden == "" {
+			turned = append(turned, name)
 		}
 	}
 	if len(other) > 0 {
 		r.err = fmt.Errorf("the working tree was edited while a line wrote, so that it is not what the clean checkout holds: %s", list(other))
+		return
+	}
+	if len(turned) > 0 {
+		r.err = fmt.Errorf("it changed what is ignored, so that the clean checkout is not what the working tree holds: %s; run it without --clean, or what makes these files after it in a run of its own", list(turned))
 		return
 	}
 	if r.err = l.prune(r, next); r.err == nil {

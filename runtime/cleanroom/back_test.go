@@ -99,6 +99,68 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// TestKeepSame has a line that writes leave the files as they were: those after it run.
+func TestKeepSame(t *testing.T) {
+	for _, text := range []string{"touch a.txt", "cp a.txt b && mv b a.txt", "chmod 600 a.txt", "cp dir/sub/x y; mv y dir/sub/x", "true"} {
+		root := project(t, home(t))
+		if err := os.MkdirAll(filepath.Join(root, "dir/sub"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		put(t, root, "dir/sub/x", "x\n")
+		r := confined(t, root)
+		s, res, err := in(t, r, []string{"sh", "-c", text})
+		if err != nil || res.ExitCode != 0 {
+			t.Fatalf("%s: %v %+v", text, err, res)
+		}
+		if err := s.Keep(t.Context()); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if s, err := r.Enter(); err != nil {
+			t.Errorf("after %s: %v", text, err)
+		} else if _, err := s.End(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestKeepUnignored has a line change what is ignored: what it left, or a line before it, counts then and is in no snapshot, or does
+// not count any more. Nothing runs after it.
+func TestKeepUnignored(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, then string
+		ok          bool
+	}{
+		"made, and shown":               {"true", "mkdir out; echo o > out/o; sed -i /^out/d .gitignore", false},
+		"made by an earlier line":       {"mkdir out; echo o > out/o", "sed -i /^out/d .gitignore", false},
+		"made, and hidden":              {"true", "echo o > x.tmp; echo '*.tmp' >> .gitignore", false},
+		"another rule":                  {"mkdir out; echo o > out/o", "echo '*.tmp' >> .gitignore", true},
+		"shown, and nothing is left":    {"true", "sed -i /^out/d .gitignore", true},
+		"made, and a file in its place": {"mkdir out; echo o > out/o", "rm -r out; sed -i /^out/d .gitignore; echo o > out", true},
+	} {
+		root := project(t, home(t))
+		put(t, root, ".gitignore", "out/\n")
+		r := confined(t, root)
+		for i, text := range []string{c.first, c.then} {
+			s, res, err := in(t, r, []string{"sh", "-c", text})
+			if err != nil || res.ExitCode != 0 {
+				t.Fatalf("%s, line %d: %v %+v", name, i, err, res)
+			}
+			if err := s.Keep(t.Context()); err != nil {
+				t.Errorf("%s, line %d: %v", name, i, err)
+			}
+		}
+		s, err := r.Enter()
+		if (err == nil) != c.ok || err != nil && !strings.Contains(err.Error(), "changed what is ignored") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			if _, err := s.End(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // A waning context ends once it was asked some times.
 type waning struct {
 	context.Context

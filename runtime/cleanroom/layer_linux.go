@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -154,10 +155,10 @@ func (g *gathering) one(ctx context.Context, name string, d fs.DirEntry) error {
 	}
 	switch {
 	case has && now.holds(&f):
-		for err := os.Remove(to); err == nil && to != g.dir; err = os.Remove(to) {
-			to = filepath.Dir(to)
+		err := os.Remove(to)
+		for dir := filepath.Dir(to); err == nil && dir != g.dir && os.Remove(dir) == nil; dir = filepath.Dir(dir) { // those that are empty now
 		}
-		return nil
+		return err
 	case hidden == "":
 		g.changed = append(append(g.changed, name), now.below(name)...) // it may take the place of a directory
 	default:
@@ -241,14 +242,7 @@ func (r *Room) beside(name string) bool {
 // hiddenBy returns where a layer takes away ignored files that commands saw before it, whatever is in their place: no snapshot tells.
 func (r *Room) hiddenBy(l *layer) (names []string) {
 	covers := make(map[string]bool, len(l.files)+len(l.opaque))
-	for i := range l.files {
-		if l.files[i].Kind != workspace.Repository {
-			covers[l.files[i].Path] = true
-		}
-	}
-	for _, name := range l.opaque {
-		covers[name] = true
-	}
+	l.covers(covers)
 	look := func(name string) {
 		for at := name; at != ""; at, _ = split(at) {
 			if covers[at] {
@@ -270,6 +264,50 @@ func (r *Room) hiddenBy(l *layer) (names []string) {
 		}
 	}
 	return names
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// covers adds the paths at which a layer hides what lies below it.
+func (l *layer) covers(list map[string]bool) {
+	for i := range l.files {
+		if l.files[i].Kind != workspace.Repository {
+			list[l.files[i].Path] = true
+		}
+	}
+	for _, name := range l.opaque {
+		list[name] = true
+	}
+}
+
+// leftIgnored returns the ignored files that commands see of layers, that of a new one among them.
+func (r *Room) leftIgnored(newest *layer) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		hidden := make(map[string]bool)
+		for _, l := range append([]*layer{newest}, r.layers...) {
+			ignored := setOf(l.ignored)
+			for i := range l.files {
+				f := &l.files[i]
+				if f.Kind == workspace.Special || f.Kind == workspace.Repository || !ignored[f.Path] {
+					continue
+				}
+				at := f.Path
+				for at != "" && !hidden[at] {
+					at, _ = split(at)
+				}
+				if at == "" && !yield(f.Path) {
+					return
+				}
+			}
+			l.covers(hidden)
+		}
+	}
 }
 
 // left names what lowers the claim of a command that sees what lines before it left: ignored files are as good as the files that the
@@ -344,8 +382,9 @@ func (l *layer) seal(when int64) error {
 	if when == 0 {
 		return nil
 	}
+	ignored := setOf(l.ignored)
 	for i := range l.files {
-		if f := &l.files[i]; f.Kind != workspace.Special && !slices.Contains(l.ignored, f.Path) {
+		if f := &l.files[i]; f.Kind != workspace.Special && !ignored[f.Path] {
 			if err := setTime(l.has.at(f.Path), when); err != nil {
 				return err
 			}
