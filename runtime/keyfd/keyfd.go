@@ -57,6 +57,15 @@ type Key struct {
 	Weakness string
 }
 
+// Withhold keeps the descriptor that text names from all processes that this one starts from now on. A program calls it first of all,
+// whether it takes the key or not: what git starts for a project, a clean filter for one, is the project's own. What names no
+// descriptor is for [Take] to refuse.
+func Withhold(text string) {
+	if fd, err := strconv.Atoi(text); err == nil && fd > 2 && fd <= 1<<20 {
+		closeOnExec(fd)
+	}
+}
+
 // Take reads the key from the descriptor that text names, closes it, and protects
 // this process. It must be called before any command is started.
 func Take(text string) (*Key, error) {

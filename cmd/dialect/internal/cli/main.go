@@ -28,6 +28,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/domain"
 	"github.com/command-dialect/dialect/runtime/environ"
+	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
@@ -56,6 +57,7 @@ func Main() (status int) {
 		return process.Become(os.Args[1:], cleanroom.Furnish)
 	}
 	environ.Absolute()
+	keyfd.Withhold(os.Getenv(keyfd.Variable))
 	u := voice.New()
 	defer store.Forget()
 	defer func() {
@@ -195,9 +197,19 @@ func outermost(u *ui, cmd *cobra.Command) {
 		return run(c, args)
 	}
 	cmd.SetFlagErrorFunc(unknownFlag)
-	cmd.PersistentPreRunE = notEmpty
+	cmd.PersistentPreRunE = begin
 	cmd.SetOut(u.Out)
 	cmd.SetErr(u.Err)
+}
+
+// begin comes before any command: keys are withheld from what it starts, and what is empty is refused.
+func begin(cmd *cobra.Command, args []string) error {
+	for _, name := range []string{"key-fd", "identity"} {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			keyfd.Withhold(f.Value.String())
+		}
+	}
+	return notEmpty(cmd, args)
 }
 
 // notEmpty refuses arguments and flags that are empty: verify "$GATE" without a GATE would ask for any gate. What

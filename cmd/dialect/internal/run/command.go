@@ -45,6 +45,9 @@ func (c *Command) Run(v *voice.Voice, args []string) error {
 	if c.Timeout < 0 {
 		return exit.Failf(process.StatusNotBegun, "--timeout %v: want a positive duration", c.Timeout)
 	}
+	if err := c.Take(v); err != nil {
+		return err
+	}
 	root, p, err := c.plan(dir, args)
 	if err != nil {
 		return err

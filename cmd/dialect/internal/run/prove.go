@@ -21,6 +21,9 @@ func (o *Options) Prove(v *voice.Voice, args []string) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
+	if err := o.Take(v); err != nil {
+		return err
+	}
 	if o.NoTree || o.Store == "none" {
 		return exit.Usagef("what is broken is a file of a snapshot, and the result a receipt: leave --no-tree and --store none out")
 	}

@@ -44,14 +44,21 @@ func (r *Recorded) Open(v *voice.Voice, root string, caches []string) (*recordin
 			return nil, exit.Usagef("there is no folder for a clean checkout: TMPDIR=%s: %v", os.TempDir(), regular.Reason(err))
 		}
 	}
-	var err error
-	if r.Signer, err = TakeKey(v, r.KeyFD); err != nil {
+	if err := r.Take(v); err != nil {
 		return nil, err
 	}
 	r.Slow = func() {
 		v.Notef("%s; --no-tree leaves that out, and proves less", inquiry.Reading(root))
 	}
 	return recording.Open(root, caches, r.Options), nil
+}
+
+// Take takes the key, once. It comes before anything is started.
+func (r *Recorded) Take(v *voice.Voice) (err error) {
+	if r.Signer == nil {
+		r.Signer, err = TakeKey(v, r.KeyFD)
+	}
+	return err
 }
 
 // Engine returns the options of a run of p that is recorded in rec.

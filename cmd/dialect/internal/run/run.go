@@ -122,6 +122,9 @@ func (o *Options) Run(v *voice.Voice, args []string) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
+	if err := o.Take(v); err != nil {
+		return err
+	}
 	args, err := o.orDefault(v, args)
 	if err != nil {
 		return err
@@ -328,6 +331,9 @@ func (o *Options) Rerun(v *voice.Voice, id string) error {
 		return store.NotKept(err)
 	}
 	if err := o.Check(); err != nil {
+		return err
+	}
+	if err := o.Take(v); err != nil {
 		return err
 	}
 	again, err := h.Again(path, d, l)

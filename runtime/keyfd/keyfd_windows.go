@@ -1,0 +1,3 @@
+package keyfd
+
+func closeOnExec(int) {} // no process inherits a handle that it is not given
