@@ -47,10 +47,13 @@ func TestGateAgreesWithVerdict(t *testing.T) {
 			run := fmt.Sprint("r-1", i)
 			in := func(r *receipts.Receipt) { r.Run, r.Workspace.Before = run, tree }
 			none := func(r *receipts.Receipt) { r.Run, r.Workspace = run, nil }
-			switch rnd.IntN(7) {
-			case 0, 1, 2:
+			kind := rnd.IntN(9)
+			if kind != 3 && rnd.IntN(8) > 0 { // else its start is not known
 				parents = append(parents, run+"/1")
 				m.run(run, func(r *receipts.Run) { r.Parent = parent })
+			}
+			switch kind {
+			case 0, 1, 2:
 				how, word := failing, "failed"
 				if rnd.IntN(4) == 0 {
 					how, word = killed, "was killed"
@@ -65,6 +68,14 @@ func TestGateAgreesWithVerdict(t *testing.T) {
 				members = append(members, m.receipt(of(argv), func(r *receipts.Receipt) { r.Step = fmt.Sprint(i) }))
 				m.sign = nil
 				said += fmt.Sprintf(" %s passed as a line;", argv)
+			case 5: // left without a gate
+				if rnd.IntN(2) == 0 {
+					in, name = none, "no tree"
+				}
+				m.receipt(of(argv), in)
+				said += fmt.Sprintf(" %s passed loose on %s, in %s of %s;", argv, name, run, parent)
+			case 6:
+				said += fmt.Sprintf(" %s of %s began;", run, parent)
 			case 4:
 				m.gate([]receipts.Hash{m.receipt(of(argv), none)}, func(g *receipts.Gate) { g.Run, g.Parent, g.Tree = run, parent, nil })
 				said += fmt.Sprintf(" %s passed in a run with --no-tree;", argv)
@@ -90,6 +101,11 @@ func TestGateAgreesWithVerdict(t *testing.T) {
 			of = append(of, e)
 		}
 		nested, _ := s.nested(g, of)
+		var every []receipts.Hash
+		for _, e := range s.below(map[string]bool{"r-1": true}, level, func(parent string) bool { return runOf(parent) == "r-1" }) {
+			every = append(every, e.SHA)
+		}
+		more := m.gate(members, func(b *receipts.Gate) { b.Nested, b.Run = every, "r-1" })
 		gate := m.gate(members, func(b *receipts.Gate) { b.Nested = nested })
 		m.signCheckpoint(boss)
 		for i, strict := range []bool{false, true} {
@@ -99,6 +115,12 @@ func TestGateAgreesWithVerdict(t *testing.T) {
 				t.Fatal(err)
 			}
 			res := s.judge(asked(nothing, func(q *Query) { q.Strict, q.Level = strict, level }), s.entry(seq), whole)
+			if seq, err = s.find(more.String()); err != nil {
+				t.Fatal(err)
+			}
+			if all := s.judge(asked(nothing, func(q *Query) { q.Strict, q.Level = strict, level }), s.entry(seq), whole); all.Verdict != res.Verdict {
+				t.Errorf("seed %d, strict %v:%s\nthe verdict is %s; with all that runs left it is %s", seed, strict, said, told(res), told(all))
+			}
 			superseded := false
 			for _, r := range d.Refusals {
 				superseded = superseded || r.Reason == receipts.Superseded

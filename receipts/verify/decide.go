@@ -22,8 +22,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		}
 	}
 	list := s.bySHA(hashes...)
-	ran, commands := ranOn(list)
-	h, last := s.historyOf(commands, ran), passesOf(g.Tree)
+	last := s.passes(g.Tree, g.Level, g.Run)
 	var named []*receipts.Entry
 	for _, x := range g.Expect {
 		if e := list[x.SHA]; e != nil {
@@ -33,9 +32,12 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 	}
 	nested, unspent := s.nested(g, named)
 	leaves := s.inner(nested, named, func(receipts.Hash) {})
+	all := slices.Clone(named)
 	for _, m := range leaves {
 		last.add(m.Entry)
+		all = append(all, m.Entry)
 	}
+	h := last.history(all)
 	var members []receipts.Hash
 	seen := make(map[receipts.Hash]bool, len(g.Expect))
 	counted := make(map[receipts.Hash]bool)
@@ -96,7 +98,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Missing,
 				Message: fmt.Sprintf("runs that steps of this run started left %d gates, or receipts of what failed before; a gate takes in %d", len(d.Nested), receipts.MaxMembers/4)})
 		}
-		s.decideInner(g, &d, leaves, last, counted)
+		s.decideInner(g, &d, leaves, h, last, counted)
 	}
 	if s.refuse(&d) {
 		return d, nil, s.err
@@ -164,18 +166,6 @@ func (s *Session) refuse(d *receipts.Decision) bool {
 		return true
 	}
 	return s.err != nil
-}
-
-// ranOn returns the receipts among entries that say what tree they ran on, and their commands.
-func ranOn(list map[receipts.Hash]*receipts.Entry) (ran []*receipts.Receipt, commands map[uint64]bool) {
-	commands = make(map[uint64]bool)
-	for _, e := range list {
-		if r := receipt(e); r != nil && r.Workspace != nil {
-			commands[commandKey(r.Command, r.Dir, r.Place)] = true
-			ran = append(ran, r)
-		}
-	}
-	return ran, commands
 }
 
 // expected returns why the entry e is not what x expects; an empty reason if it is.
@@ -271,7 +261,7 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 		return 1
 	}
 	for _, e := range h.ends(key, early, g.Level, aside) {
-		if last.about(r, h.stand(e)) {
+		if about, _ := last.about(m.Entry, e); about {
 			d.Early += first(e)
 		}
 	}
@@ -279,9 +269,12 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 	var before []*receipts.Entry
 	for _, f := range failures {
 		fr := receipt(f)
+		about, same := last.about(m.Entry, f)
 		switch {
-		case !last.about(r, h.stand(f)) || (Query{}).excused(r, fr) || accepted[f.SHA]:
-		case f.Seq > m.Seq && !last.undo(key, f, h):
+		case !about || (Query{}).excused(r, fr) || accepted[f.SHA]:
+		case !same && !last.undo(key, f):
+			return receipts.Superseded, fmt.Sprintf("is of other files than the gate: on these the same command failed, receipt %s, and has not passed", f.SHA.Short())
+		case f.Seq > m.Seq && !last.undo(key, f):
 			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
 		default:
 			before = append(before, f)
@@ -310,7 +303,7 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 }
 
 // decideInner refuses a gate for what is known of the commands of runs that its lines started, as [Session.last] does.
-func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leaves []Leaf, last passes, counted map[receipts.Hash]bool) {
+func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leaves []Leaf, h *history, last passes, counted map[receipts.Hash]bool) {
 	if len(leaves) == 0 {
 		return
 	}
@@ -323,14 +316,6 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 			lines[stepOf(r)] = bySHA[d.Records[i].SHA]
 		}
 	}
-	h := last.history(s, leaves)
-	commands := make(map[uint64]bool)
-	for _, m := range leaves {
-		r := receipt(m.Entry)
-		commands[commandKey(r.Command, r.Dir, r.Place)] = true
-	}
-	h.started(commands, g.Level)
-	h.within.vouches(g.Run)
 	for _, m := range leaves {
 		x := receipts.Expectation{}
 		if m.By != nil {

@@ -74,7 +74,8 @@
 // for (TestInnerLevel); what they ran themselves needs none, since the command that started them is of the gate, and what failed in
 // them counts at any level (TestBelow). Records below the level that is asked for excuse nothing of it: neither that a line's runs decide
 // nothing, nor that an attempt was not the first (TestInnerForged). Of runs that leave no gate, those that they started count, and receipts of what had failed or
-// was ended early before the gate.
+// was ended early before the gate. Each of them is about the files that it began with and those that it left; one that does not say it, about those
+// of the nearest line around it that does. What failed on the files of the gate counts also where the command passed on other files alone.
 // A gate that an agent handed back is of the matrix, the project and the files of the receipt of its task (TestHandedBack).
 //
 // Where it ran:

@@ -71,30 +71,26 @@ func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
 // last checks each member against what else the log knows of its command on its tree,
 // whatever the environment: a failure is never forgotten.
 func (s *Session) last(q Query, res *Result) {
-	var trees []receipts.Tree
-	if q.Tree != nil && res.isOf(*q.Tree) {
-		trees = append(trees, *q.Tree)
-	}
-	gate := q.Tree
-	if res.Body != nil {
+	var gate *receipts.Tree
+	switch {
+	case res.Body != nil:
 		gate = res.Body.Tree
+	case q.Tree != nil && res.isOf(*q.Tree):
+		gate = q.Tree
 	}
 	// The last pass of each command among the members: a line may stand twice in a script.
-	own, last := make(map[uint64]int64), passesOf(gate)
-	var ran []*receipts.Receipt
-	commands := make(map[uint64]bool)
+	own, last := make(map[uint64]int64), s.passes(gate, q.Level, "")
 	leaves := res.Leaves()
-	for _, m := range leaves {
-		if last.add(m.Entry); m.Inner {
-			continue
+	all := make([]*receipts.Entry, len(leaves))
+	for i, m := range leaves {
+		all[i] = m.Entry
+		if last.add(m.Entry); !m.Inner {
+			r := receipt(m.Entry)
+			key := commandKey(r.Command, r.Dir, r.Place)
+			own[key] = max(own[key], m.Seq)
 		}
-		r := receipt(m.Entry)
-		key := commandKey(r.Command, r.Dir, r.Place)
-		ran = append(ran, r)
-		own[key], commands[key] = max(own[key], m.Seq), true
 	}
-	// Inner ones are about their own files alone.
-	members, inner := s.historyOf(commands, ran, trees...), last.history(s, leaves)
+	h := last.history(all)
 	type line struct {
 		command uint64
 		binding string
@@ -102,17 +98,8 @@ func (s *Session) last(q Query, res *Result) {
 		clean   bool
 		setup   receipts.Hash
 		again   string // the step, where this is not its first attempt: which failures that excuses is of the step
-		// Of an inner one: its trees, and the line whose command started its run.
-		before, left receipts.Tree
-		by           *receipts.Receipt
-	}
-	if len(res.Inner) > 0 {
-		innerCommands := make(map[uint64]bool)
-		for _, m := range res.Inner {
-			r := receipt(m.Entry)
-			innerCommands[commandKey(r.Command, r.Dir, r.Place)] = true
-		}
-		inner.started(innerCommands, q.Level)
+		files   [3]receipts.Tree
+		by      *receipts.Receipt // of an inner one: the line whose command started its run
 	}
 	retries := retries{bindings: q.Retries, matrix: q.Matrix, place: q.Place, level: q.Level}
 	if res.Body != nil {
@@ -123,9 +110,8 @@ func (s *Session) last(q Query, res *Result) {
 		if s.stopped() {
 			return
 		}
-		r, q, h := receipt(m.Entry), q, members
+		r, q := receipt(m.Entry), q
 		if m.Inner {
-			h = inner
 			if res.Body == nil || r.Matrix != res.Body.Matrix || r.Place != res.Body.Place {
 				q.Inputs = nil // of bindings of another matrix, or of another folder's files
 			}
@@ -144,23 +130,26 @@ func (s *Session) last(q Query, res *Result) {
 		if r.Attempt > 1 {
 			l.again = stepOf(r)
 		}
-		if m.Inner && r.Workspace != nil {
-			l.before, l.left = r.Workspace.Before, r.Workspace.Held()
-		}
+		st := last.stand(m.Entry)
+		copy(l.files[:], st.begun)
+		copy(l.files[2:], st.left)
 		if asked[l] {
 			continue
 		}
 		asked[l] = true
 		for _, e := range h.ends(key, early, q.Level, res.below) {
-			if !counted[e.SHA] && q.counts(receipt(e)) && (!m.Inner || last.about(r, h.stand(e))) {
-				counted[e.SHA] = true
-				res.Early++
+			if !counted[e.SHA] && q.counts(receipt(e)) {
+				if about, _ := last.about(m.Entry, e); about {
+					counted[e.SHA] = true
+					res.Early++
+				}
 			}
 		}
 		failures := h.ends(key, no, q.Level, res.below)
 		accepted := s.accepted(failures, q.Level)
 		for _, f := range failures {
-			if m.Inner && !last.about(r, h.stand(f)) {
+			about, same := last.about(m.Entry, f)
+			if !about {
 				continue
 			}
 			first := !counted[f.SHA]
@@ -176,11 +165,15 @@ func (s *Session) last(q Query, res *Result) {
 				}
 			case accepted[f.SHA]:
 				s.reasons(res, f, q.Level)
-			case f.Seq > m.Seq && (m.Inner || f.Seq > own[key]) && !last.undo(key, f, h):
+			case (!same || f.Seq > m.Seq && (m.Inner || f.Seq > own[key])) && !last.undo(key, f):
 				if first {
 					res.Failures++
 				}
-				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree after it had passed, receipt %s", q.describeLeaf(m), f.SHA.Short())
+				what := "after it had passed"
+				if !same {
+					what = "and passed on other files alone"
+				}
+				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree %s, receipt %s", q.describeLeaf(m), what, f.SHA.Short())
 			default:
 				if first {
 					res.Failures++
@@ -315,7 +308,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 		gated, failed bool
 		steps         map[string]bool // with a receipt
 	}
-	below := &within{s: s, level: q.Level}
+	below := s.passes(nil, q.Level, "").within
 	runs := make(map[uint64]*later)
 	var order []*later
 	for _, seq := range s.history(map[uint64]bool{}, *q.Tree).runs {

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -131,7 +132,7 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 			loose[e.SHA] = e
 		}
 	}
-	matters := s.matters(loose)
+	matters := s.matters(g, loose)
 	for _, e := range below {
 		r := receipt(e)
 		switch {
@@ -145,23 +146,25 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 	return list, unspent
 }
 
-// matters returns what reports whether one of the receipts in loose, which no gate took in, has to be looked at for a gate over the line that
+// matters returns what reports whether one of the receipts in loose, which no gate took in, has to be looked at for the gate g over the line that
 // started its run: there may be very many, and of most nothing is known but that they passed.
-func (s *Session) matters(loose map[receipts.Hash]*receipts.Entry) func(*receipts.Entry) bool {
-	ran, commands := ranOn(loose)
+func (s *Session) matters(g receipts.GateRequest, loose map[receipts.Hash]*receipts.Entry) func(*receipts.Entry) bool {
+	p := s.passes(g.Tree, receipts.LevelHash, g.Run)
+	p.within.every = true
 	for _, e := range loose {
-		r := receipt(e)
-		commands[commandKey(r.Command, r.Dir, r.Place)] = true
+		p.add(e)
 	}
-	h, bad := s.historyOf(commands, ran), make(map[uint64][]*receipts.Entry, len(commands))
-	h.started(commands, receipts.LevelHash)
-	for key := range commands {
+	h, bad := p.history(slices.Collect(maps.Values(loose))), make(map[uint64][]*receipts.Entry)
+	for key := range p.list {
 		aside := make(map[int64]bool)
 		bad[key] = append(h.ends(key, no, receipts.LevelHash, aside), h.ends(key, early, receipts.LevelHash, aside)...)
 	}
 	return func(e *receipts.Entry) bool {
-		r, on := receipt(e), h.stand(e)
-		return !r.Reused.IsZero() || slices.ContainsFunc(bad[commandKey(r.Command, r.Dir, r.Place)], func(f *receipts.Entry) bool { return sameFiles(on, h.stand(f)) })
+		r := receipt(e)
+		return !r.Reused.IsZero() || slices.ContainsFunc(bad[commandKey(r.Command, r.Dir, r.Place)], func(f *receipts.Entry) bool {
+			about, _ := p.about(e, f)
+			return about
+		})
 	}
 }
 
@@ -261,11 +264,21 @@ func (s *Session) ownRuns(e *receipts.Entry) (list []receipts.Hash) {
 
 // A passes has, by command, the passes that a gate rests on.
 type passes struct {
-	of   *receipts.Tree // of the gate; nil for none
-	list map[uint64][]*receipts.Entry
+	s      *Session
+	tree   *receipts.Tree // of the gate; nil for none
+	within *within
+	list   map[uint64][]*receipts.Entry
 }
 
-func passesOf(tree *receipts.Tree) passes { return passes{tree, make(map[uint64][]*receipts.Entry)} }
+// passes are those of a gate over a tree, with what vouches for runs that its lines started from a level on. run is that of a gate that is
+// about to be made.
+func (s *Session) passes(tree *receipts.Tree, level int, run string) passes {
+	w := &within{s: s, level: level, below: make(map[string]below), left: make(map[string]left)}
+	if run != "" {
+		w.vouches(run)
+	}
+	return passes{s, tree, w, make(map[uint64][]*receipts.Entry)}
+}
 
 func (p passes) add(e *receipts.Entry) {
 	if r := receipt(e); r != nil {
@@ -274,38 +287,44 @@ func (p passes) add(e *receipts.Entry) {
 	}
 }
 
-// about reports whether the receipt f is about the files that the pass r speaks for: those of the gate, if r does not say which.
-func (p passes) about(r, f *receipts.Receipt) bool {
-	if r.Workspace == nil {
-		return p.of != nil && f.Workspace != nil && f.Workspace.Before.SameFiles(*p.of)
+// stand returns on what files a pass was: those of the gate, if nothing says it.
+func (p passes) stand(e *receipts.Entry) stand {
+	st := p.within.stand(e)
+	if len(st.begun) == 0 && p.tree != nil {
+		st.begun = []receipts.Tree{*p.tree}
 	}
-	return sameFiles(r, f)
+	return st
+}
+
+// about reports whether the record f counts beside the pass e of the same command: it is about the files that the pass speaks for, or about those
+// of the gate, where the pass was on others.
+func (p passes) about(e, f *receipts.Entry) (counts, same bool) {
+	st := p.within.stand(f)
+	same = p.stand(e).holds(st)
+	return same || p.tree != nil && meet(st.begun, []receipts.Tree{*p.tree}), same
 }
 
 // undo reports whether one of the passes of a command came after its failure f: on the same files, and of no lower level.
-func (p passes) undo(command uint64, f *receipts.Entry, h *history) bool {
+func (p passes) undo(command uint64, f *receipts.Entry) bool {
 	return slices.ContainsFunc(p.list[command], func(e *receipts.Entry) bool {
-		return e.Seq > f.Seq && e.Level >= f.Level && p.about(receipt(e), h.stand(f))
+		return e.Seq > f.Seq && e.Level >= f.Level && p.stand(e).holds(p.within.stand(f))
 	})
 }
 
-// history is what the log knows of the commands of inner receipts on their files.
-func (p passes) history(s *Session, leaves []Leaf) *history {
-	var ran []*receipts.Receipt
-	var trees []receipts.Tree
+// history is what the log knows of the commands of passes on their files, and on those of the gate.
+func (p passes) history(of []*receipts.Entry) *history {
+	var stands []stand
 	commands := make(map[uint64]bool)
-	for _, m := range leaves {
-		r := receipt(m.Entry)
-		if !m.Inner || r.Workspace == nil && p.of == nil {
-			continue
+	for _, e := range of {
+		if r := receipt(e); r != nil {
+			commands[commandKey(r.Command, r.Dir, r.Place)] = true
+			stands = append(stands, p.stand(e))
 		}
-		if commands[commandKey(r.Command, r.Dir, r.Place)] = true; r.Workspace == nil {
-			trees = []receipts.Tree{*p.of}
-			continue
-		}
-		ran = append(ran, r)
 	}
-	return s.historyOf(commands, ran, trees...)
+	if p.tree == nil {
+		return p.s.historyOf(commands, stands, p.within)
+	}
+	return p.s.historyOf(commands, stands, p.within, *p.tree)
 }
 
 // startedBy returns the step that started a run, as "RUN/STEP"; empty if none did.

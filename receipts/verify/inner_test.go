@@ -75,9 +75,13 @@ func TestInner(t *testing.T) {
 		}, strict, Verified, ""},
 		{"failed before on other files than it passed on", func(m *maker) {
 			m.receipt(started, failing, of("all"))
-			m.receipt(started, failing)
+			m.receipt(started, failing, func(r *receipts.Receipt) { r.Workspace.Before = treeC })
 			m.outer([]receipts.Hash{m.inside(m.receipt(started, func(r *receipts.Receipt) { r.Workspace.Before = treeB }))})
 		}, strict, Verified, ""},
+		{"failed before on the files of the gate, and passed on others", func(m *maker) {
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{m.inside(m.receipt(started, func(r *receipts.Receipt) { r.Workspace.Before = treeB }))})
+		}, strict, Failed, "failed on this tree and passed on other files alone"},
 		{"failed before, and the outer line has retries", func(m *maker) {
 			m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
 			m.receipt(started, failing)

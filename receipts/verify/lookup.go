@@ -3,7 +3,6 @@ package verify
 import (
 	"bytes"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -258,165 +257,20 @@ type history struct {
 	within *within // nil where only what is of the level that is asked for counts, and says on what files it ran
 }
 
-// A within tells which records are of runs that lines started. They are not signed as the receipts and gates of the runs of these lines are,
-// of which one came after them and vouches for what happened meanwhile: so they count at any level, and also where they do not say on what
-// files they ran.
-type within struct {
-	s     *Session
-	level int  // of what vouches
-	every bool // it is not known who will ask: nothing decides nothing
-	below map[string]below
-	left  map[string]left
-	marks map[uint64][]int64 // by run, as its mark has it: the indexes of its receipts and gates; made when it is asked for
-}
-
-// A below says what is around a run: the zero value, that nothing is known to be.
-type below struct {
-	apart bool    // a line whose runs decide nothing: the rest is not known
-	until int64   // the index of the last record that vouches for what the run did
-	lines []int64 // the receipts of the line that started the run, or else of the nearest one around it that has one
-}
-
-// A left is what a run left of the level: the index of the last receipt or gate, and those of the receipts of each step.
-type left struct {
-	last  int64
-	steps map[string][]int64
-	apart map[string]bool // the steps whose runs decide nothing
-}
-
-// started has h count what is of runs that lines started whose records have a level.
-func (h *history) started(commands map[uint64]bool, level int) {
-	h.within = &within{s: h.s, level: level}
-	for seq := range h.s.index.marks {
-		if m := &h.s.index.marks[seq]; m.kind == kindReceipt && m.bytes == 0 && m.git == 0 && commands[m.command] {
-			h.about[m.command] = append(h.about[m.command], int64(seq))
-		}
-	}
-	for command := range commands {
-		slices.Sort(h.about[command])
-	}
-}
-
-// vouches has the gate that is about to be made of a run vouch for it.
-func (w *within) vouches(run string) {
-	w.around(run)
-	l := w.of(run)
-	l.last = math.MaxInt64
-	w.left[run] = l
-}
-
-// has reports whether a record is of a run that a line started.
-func (w *within) has(e *receipts.Entry) bool {
-	return w != nil && e.Seq < w.around(receipt(e).Run).until
-}
-
-// stand returns the receipt that says on what files the record e was: of a run that does not say it, that of the line that started it.
-func (h *history) stand(e *receipts.Entry) *receipts.Receipt {
-	r := receipt(e)
-	if r.Workspace != nil || !h.within.has(e) {
-		return r
-	}
-	lines := h.within.around(r.Run).lines
-	i, _ := slices.BinarySearch(lines, e.Seq) // the attempt of the line that went on then; it may have left the run behind
-	if i = min(i, len(lines)-1); i < 0 {
-		return r
-	}
-	if line := h.s.entry(lines[i]); line != nil {
-		return receipt(line)
-	}
-	return r
-}
-
-// around returns what is around a run. However many runs lie between it and a line, each is looked at once.
-func (w *within) around(run string) below {
-	type link struct{ run, step string }
-	var chain []link
-	if w.below == nil {
-		w.below, w.left = make(map[string]below), make(map[string]left)
-	}
-	known, ok := w.below[run]
-	for !ok {
-		step := w.s.startedBy(run)
-		w.below[run] = below{} // and a run that started itself is of none
-		if step == "" {
-			break
-		}
-		chain = append(chain, link{run, step})
-		run = runOf(step)
-		known, ok = w.below[run]
-	}
-	for _, l := range slices.Backward(chain) {
-		of := w.of(runOf(l.step))
-		switch lines := of.steps[l.step]; {
-		case known.apart:
-		case of.apart[l.step] && !w.every:
-			known = below{apart: true}
-		case len(lines) > 0:
-			known.until, known.lines = max(known.until, of.last), lines
-		default:
-			known.until = max(known.until, of.last)
-		}
-		w.below[l.run] = known
-	}
-	return known
-}
-
-// of returns what a run left that has the level.
-func (w *within) of(run string) left {
-	l, ok := w.left[run]
-	if ok {
-		return l
-	}
-	if w.marks == nil {
-		w.marks = make(map[uint64][]int64)
-		for seq := range w.s.index.marks {
-			if m := &w.s.index.marks[seq]; m.kind == kindReceipt || m.kind == kindGate {
-				w.marks[m.run] = append(w.marks[m.run], int64(seq))
-			}
-		}
-	}
-	l.steps, l.apart = make(map[string][]int64), make(map[string]bool)
-	for _, seq := range w.marks[shortText(run)] {
-		e := w.s.entry(seq)
-		if e == nil || e.Level < w.level {
-			continue
-		}
-		switch b := body(e).(type) {
-		case *receipts.Receipt:
-			if b.Run == run {
-				step := stepOf(b)
-				l.apart[step] = b.Apart && (l.apart[step] || len(l.steps[step]) == 0)
-				l.last, l.steps[step] = e.Seq, append(l.steps[step], e.Seq)
-			}
-		case *receipts.Gate:
-			if b.Run == run {
-				l.last = e.Seq
-			}
-		}
-	}
-	w.left[run] = l
-	return l
-}
-
 // history gathers what the log knows of some trees, in one pass over the index: of the
 // commands in only, by commandKey, or of all if it is nil.
 func (s *Session) history(only map[uint64]bool, trees ...receipts.Tree) *history {
-	return s.historyOf(only, nil, trees...)
+	return s.historyOf(only, nil, nil, trees...)
 }
 
-// historyOf is history also of the trees that receipts speak for: that which each began on, and, where
-// its command changed the files, that which it left. What left the latter as well is about it too:
-// a pass and a failure count for the same trees.
-func (s *Session) historyOf(only map[uint64]bool, rs []*receipts.Receipt, trees ...receipts.Tree) *history {
-	h := &history{s: s, on: make(map[receipts.Tree]bool), left: make(map[receipts.Tree]bool), about: make(map[uint64][]int64)}
+// historyOf is history also of the files that receipts stand for. A pass and a failure count for the same trees. What lines within started
+// counts as well, unless it is nil.
+func (s *Session) historyOf(only map[uint64]bool, stands []stand, within *within, trees ...receipts.Tree) *history {
+	h := &history{s: s, on: make(map[receipts.Tree]bool), left: make(map[receipts.Tree]bool), about: make(map[uint64][]int64), within: within}
 	var on, left treeKeys
-	for _, r := range rs {
-		if r.Workspace == nil {
-			continue
-		}
-		trees = append(trees, r.Workspace.Before)
-		if t, ok := r.Workspace.Left(); ok {
-			trees = append(trees, t)
+	for _, st := range stands {
+		trees = append(append(trees, st.begun...), st.left...)
+		for _, t := range st.left {
 			h.left[t] = true
 			left.add(t)
 		}
@@ -427,7 +281,8 @@ func (s *Session) historyOf(only map[uint64]bool, rs []*receipts.Receipt, trees 
 	}
 	for i := range s.index.marks {
 		m := &s.index.marks[i]
-		if !on.mayHold(m.bytes, m.git) && !left.mayHold(m.leftBytes, m.leftGit) {
+		loose := within != nil && m.kind == kindReceipt && m.bytes == 0 && m.git == 0 // a line around it may say the files
+		if !loose && !on.mayHold(m.bytes, m.git) && !left.mayHold(m.leftBytes, m.leftGit) {
 			continue
 		}
 		seq := int64(i)
@@ -445,13 +300,14 @@ func (s *Session) historyOf(only map[uint64]bool, rs []*receipts.Receipt, trees 
 	return h
 }
 
-// ofTree reports whether the receipt r is about one of the trees.
-func (h *history) ofTree(r *receipts.Receipt) bool {
-	if r.Workspace == nil {
-		return false
+// has reports whether a record is about one of the trees.
+func (h *history) has(e *receipts.Entry) bool {
+	if h.within != nil && h.within.every && receipt(e).Workspace == nil {
+		return h.within.has(e) // on what files is for who asks to say: it depends on the level
 	}
-	left, ok := r.Workspace.Left()
-	return among(h.on, r.Workspace.Before) || ok && among(h.left, left)
+	st := h.within.stand(e)
+	return slices.ContainsFunc(st.begun, func(t receipts.Tree) bool { return among(h.on, t) }) ||
+		slices.ContainsFunc(st.left, func(t receipts.Tree) bool { return among(h.left, t) })
 }
 
 // among reports whether the files of t are those of one of trees.
@@ -465,22 +321,6 @@ func among(trees map[receipts.Tree]bool, t receipts.Tree) bool {
 		}
 	}
 	return false
-}
-
-// sameFiles reports whether the receipt f is about the files that r speaks for, as in [Session.historyOf].
-func sameFiles(r, f *receipts.Receipt) bool {
-	if r.Workspace == nil || f.Workspace == nil {
-		return false
-	}
-	if f.Workspace.Before.SameFiles(r.Workspace.Before) {
-		return true
-	}
-	left, ok := r.Workspace.Left()
-	if !ok {
-		return false
-	}
-	also, changed := f.Workspace.Left()
-	return f.Workspace.Before.SameFiles(left) || changed && also.SameFiles(left)
 }
 
 // An answer is what a record says of its command, its settlement taken in.
@@ -530,7 +370,7 @@ func (h *history) read(seq int64, command uint64) *receipts.Entry {
 		return nil
 	}
 	r := receipt(e)
-	if r == nil || !h.ofTree(r) && !(r.Workspace == nil && h.within.has(e)) || commandKey(r.Command, r.Dir, r.Place) != command {
+	if r == nil || commandKey(r.Command, r.Dir, r.Place) != command || !h.has(e) {
 		return nil
 	}
 	if r.Status == receipts.Pending {
@@ -621,15 +461,23 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err error) {
 	if len(s.problems) == 0 && s.err == nil {
 		named := s.bySHA(hashes...)
-		ran, commands := ranOn(named)
+		p := s.passes(nil, receipts.LevelHash, "")
+		p.within.every = true
+		commands := make(map[uint64]bool)
+		var stands []stand
+		var trees []receipts.Tree
 		for _, e := range named {
-			if r := receipt(e); r != nil {
-				commands[commandKey(r.Command, r.Dir, r.Place)] = true
+			switch b := body(e).(type) {
+			case *receipts.Receipt:
+				commands[commandKey(b.Command, b.Dir, b.Place)] = true
+				stands = append(stands, p.within.stand(e))
+			case *receipts.Gate:
+				if b.Tree != nil {
+					trees = append(trees, *b.Tree)
+				}
 			}
 		}
-		h := s.historyOf(nil, ran)
-		h.started(commands, receipts.LevelHash)
-		h.within.every = true
+		h := s.historyOf(nil, stands, nil, trees...)
 		found := make(map[int64]*receipts.Entry)
 		add := func(es ...*receipts.Entry) {
 			for _, e := range es {
@@ -652,6 +500,12 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 					add(e)
 				}
 			}
+		}
+		below := s.historyOf(commands, stands, p.within, trees...)
+		for key := range below.about {
+			aside := make(map[int64]bool)
+			add(below.ends(key, no, receipts.LevelHash, aside)...)
+			add(below.ends(key, early, receipts.LevelHash, aside)...)
 		}
 		for _, e := range found {
 			about[short(e.SHA)] = true

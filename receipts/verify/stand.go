@@ -1,0 +1,164 @@
+package verify
+
+import (
+	"math"
+	"slices"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// A within tells which records are of runs that lines started. They are not signed as the receipts and gates of the runs of these lines are,
+// of which one came after them and vouches for what happened meanwhile: so they count at any level, and also where they do not say on what
+// files they ran.
+type within struct {
+	s     *Session
+	level int  // of what vouches
+	every bool // it is not known who will ask: nothing decides nothing
+	below map[string]below
+	left  map[string]left
+	marks map[uint64][]int64 // by run, as its mark has it: the indexes of its receipts and gates; made when it is asked for
+}
+
+// A below says what is around a run: the zero value, that nothing is known to be.
+type below struct {
+	apart bool    // a line whose runs decide nothing: the rest is not known
+	until int64   // the index of the last record that vouches for what the run did
+	lines []int64 // the receipts of the line that started the run, or else of the nearest one around it, that say on what files it ran
+}
+
+// A left is what a run left of the level: the index of the last receipt or gate, and those of the receipts of each step.
+type left struct {
+	last  int64
+	steps map[string][]int64 // those that say on what files they ran
+	seen  map[string]bool    // the steps that have one
+	apart map[string]bool    // the steps whose runs decide nothing
+}
+
+// vouches has the gate that is about to be made of a run vouch for it.
+func (w *within) vouches(run string) {
+	l := w.of(run)
+	l.last = math.MaxInt64
+	w.left[run] = l
+}
+
+// has reports whether a record is of a run that a line started.
+func (w *within) has(e *receipts.Entry) bool {
+	return w != nil && e.Seq < w.around(receipt(e).Run).until
+}
+
+// around returns what is around a run. However many runs lie between it and a line, each is looked at once.
+func (w *within) around(run string) below {
+	type link struct{ run, step string }
+	var chain []link
+	known, ok := w.below[run]
+	for !ok {
+		step := w.s.startedBy(run)
+		w.below[run] = below{} // and a run that started itself is of none
+		if step == "" {
+			break
+		}
+		chain = append(chain, link{run, step})
+		run = runOf(step)
+		known, ok = w.below[run]
+	}
+	for _, l := range slices.Backward(chain) {
+		of := w.of(runOf(l.step))
+		switch lines := of.steps[l.step]; {
+		case known.apart:
+		case of.apart[l.step] && !w.every:
+			known = below{apart: true}
+		case len(lines) > 0:
+			known.until, known.lines = max(known.until, of.last), lines
+		default:
+			known.until = max(known.until, of.last)
+		}
+		w.below[l.run] = known
+	}
+	return known
+}
+
+// of returns what a run left that has the level.
+func (w *within) of(run string) left {
+	l, ok := w.left[run]
+	if ok {
+		return l
+	}
+	if w.marks == nil {
+		w.marks = make(map[uint64][]int64)
+		for seq := range w.s.index.marks {
+			if m := &w.s.index.marks[seq]; m.kind == kindReceipt || m.kind == kindGate {
+				w.marks[m.run] = append(w.marks[m.run], int64(seq))
+			}
+		}
+	}
+	l.steps, l.seen, l.apart = make(map[string][]int64), make(map[string]bool), make(map[string]bool)
+	for _, seq := range w.marks[shortText(run)] {
+		e := w.s.entry(seq)
+		if e == nil || e.Level < w.level {
+			continue
+		}
+		switch b := body(e).(type) {
+		case *receipts.Receipt:
+			if b.Run == run {
+				step := stepOf(b)
+				l.apart[step] = b.Apart && (l.apart[step] || !l.seen[step])
+				l.last, l.seen[step] = e.Seq, true
+				if b.Workspace != nil {
+					l.steps[step] = append(l.steps[step], e.Seq)
+				}
+			}
+		case *receipts.Gate:
+			if b.Run == run {
+				l.last = e.Seq
+			}
+		}
+	}
+	w.left[run] = l
+	return l
+}
+
+// A stand says on what files a record was: those that its command may have begun on, and those that it left, where it changed them.
+type stand struct{ begun, left []receipts.Tree }
+
+// standOf is the stand of a receipt that says it.
+func standOf(r *receipts.Receipt) (st stand) {
+	if r == nil || r.Workspace == nil {
+		return st
+	}
+	st.begun = []receipts.Tree{r.Workspace.Before}
+	if t, ok := r.Workspace.Left(); ok {
+		st.left = []receipts.Tree{t}
+	}
+	return st
+}
+
+// stand returns on what files a record was. One that does not say it, of a run that a line started, was on those that the line began
+// with, or on those that it left.
+func (w *within) stand(e *receipts.Entry) stand {
+	r := receipt(e)
+	if r == nil || r.Workspace != nil || !w.has(e) {
+		return standOf(r)
+	}
+	lines := w.around(r.Run).lines
+	i, _ := slices.BinarySearch(lines, e.Seq) // the attempt of the line that went on then; it may have left the run behind
+	if i = min(i, len(lines)-1); i < 0 {
+		return stand{}
+	}
+	line := w.s.entry(lines[i])
+	if line == nil {
+		return stand{}
+	}
+	st := standOf(receipt(line))
+	st.begun = append(st.begun, st.left...)
+	return st
+}
+
+// holds reports whether what has the stand f is about the files that a pass speaks for: it began on those that the pass began with or
+// left, or it left those that the pass left.
+func (st stand) holds(f stand) bool {
+	return meet(f.begun, st.begun) || meet(f.begun, st.left) || meet(f.left, st.left)
+}
+
+func meet(a, b []receipts.Tree) bool {
+	return slices.ContainsFunc(a, func(t receipts.Tree) bool { return slices.ContainsFunc(b, t.SameFiles) })
+}
