@@ -133,7 +133,7 @@ func (s *Session) Verify(q Query) (*Result, error) {
 	if r.Gate != nil {
 		s.follow(map[receipts.Hash]*receipts.Entry{r.Gate.SHA: r.Gate})
 	}
-	if r.Verdict == Stale {
+	if r.Verdict == Stale || r.Verdict == Missing { // a gate over the present files may be of other lines alone
 		if by := s.scoped(q); by != nil {
 			return s.conclude(q, by)
 		}

@@ -167,7 +167,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 			from = min(from, b.passes[l].Seq)
 		}
 	}
-	read := 0
+	read, below := 0, s.passes(nil, q.Level, "").within
 	for seq := from + 1; seq < s.index.len(); seq++ {
 		if m := s.index.at(seq); m.kind != kindReceipt || m.flags&(answers|flagEarly) == 0 || m.flags&flagPassed != 0 {
 			continue
@@ -182,6 +182,9 @@ func (s *Session) failures(q Query, b *basis) bool {
 		r := receipt(e)
 		if r == nil || e.Level < q.Level || !q.mayHold(r) {
 			continue
+		}
+		if below.has(e) && len(below.around(r.Run).lines) > 0 {
+			continue // the line around it names other files; its own receipts and its gate say how it ended
 		}
 		l := lineOf(r)
 		p, passed := b.passes[l]

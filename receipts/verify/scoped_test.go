@@ -103,6 +103,18 @@ func TestScoped(t *testing.T) {
 			m.since()
 		}, strict, Failed},
 		{"whose checks are to be tested", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.ChecksTested = true }, Stale},
+		{"beside a gate over the present files that is of other lines", func(m *maker) {
+			m.full()
+			m.since()
+			m.gate([]receipts.Hash{m.receipt(of("more"), on(treeB))}, over(treeB))
+		}, func(q *Query) { q.Require = asked().Require }, Scoped},
+		{"failed below a line that failed with it, on other files of the line", func(m *maker) {
+			m.full()
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-2/1" })
+			m.receipt(of("inner"), on(treeC), failing, func(r *receipts.Receipt) { r.Run, r.Binding = "r-6", "check_inner" })
+			m.receipt(of("vet"), on(treeC), about(receipts.Hash{9}), failing, func(r *receipts.Receipt) { r.Run = "r-2" })
+			m.since()
+		}, nil, Scoped},
 		{"it is not allowed", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Scopes = nil }, Stale},
 		{"of a commit", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Commit = true }, Stale},
 		{"without rules", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Matrix = receipts.Hash{} }, Stale},
