@@ -134,12 +134,12 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		if o.Level == "L3" && o.Kept == nil {
 			return nil, exit.Usagef("--level L3: that is --level key with a checkpoint that you kept, and that covers the gate: --since FILE")
 		}
-		if q.Level = receipts.LevelKey; len(o.KeyFiles) == 0 {
+		if q.Level = receipts.LevelKey; o.Keys == nil {
 			return nil, exit.Usagef("--level %s needs a --key: without one no signature is known", o.Level)
 		}
 		q.Kept = o.Level == "L3"
 	case "L2", "notary":
-		if q.Level = receipts.LevelNotary; len(o.KeyFiles) == 0 {
+		if q.Level = receipts.LevelNotary; o.Keys == nil {
 			return nil, exit.Usagef("--level %s needs a --key: that of the notary, or the one that vouches for its session", o.Level)
 		}
 		o.Keys = receipts.OfNotaries(o.Keys)

@@ -12,10 +12,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/script"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/temporal"
@@ -24,8 +26,10 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/suggest"
+	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
@@ -218,8 +222,11 @@ func (o *Options) load(v *voice.Voice, args []string) (*project.Program, error) 
 // bind binds a program that was loaded, as Bind does.
 func (o *Options) bind(v *voice.Voice, p *project.Program, vars map[string]string) (*project.Program, error) {
 	lines, flags, none, err := o.selected(v, p, vars)
-	if err != nil || none {
+	if err != nil {
 		return nil, err
+	}
+	if none {
+		return nil, o.nothing(v, p)
 	}
 	p.Resolve(vars, lines)
 	return o.bound(v, p, flags...)
@@ -251,7 +258,7 @@ func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]s
 		if p.Resolve(vars, nil); p.Findings.Count(diag.Error) == 0 {
 			ctx, stop := interrupt.Context()
 			defer stop()
-			some, whole, why, err := inquiry.Changed(ctx, inquiry.Options{Store: o.Store, Notary: o.Notary, Routing: o.Routing, Own: true}, p.Plan)
+			some, whole, why, err := inquiry.Changed(ctx, o.asked(p), p.Plan)
 			if err != nil {
 				return nil, nil, false, err
 			}
@@ -262,6 +269,38 @@ func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]s
 		}
 	}
 	return lines, flags, false, nil
+}
+
+// asked says what passes have to be for --changed to leave their lines out: as those of this run would be.
+func (o *Options) asked(p *project.Program) inquiry.Options {
+	q := inquiry.Options{Store: o.Store, Notary: o.Notary, Routing: o.Routing, Own: true, Session: o.Session, Nonce: o.Nonce,
+		Clean: o.Clean || p.Matrix.Clean.Run && !o.InPlace}
+	if o.Signer != nil && o.Signer.Level() >= receipts.LevelKey {
+		q.Keys, q.Level = o.Signer.Keys(), "key"
+	}
+	return q
+}
+
+// nothing reports a program of which no line is to be run, where a report was asked for.
+func (o *Options) nothing(v *voice.Voice, p *project.Program) error {
+	if o.DryRun {
+		return nil
+	}
+	path, logs := o.Paths(p.Matrix.Root)
+	junit, html := outfile.File{Flag: "--junit", Name: o.JUnit}, outfile.File{Flag: "--html", Name: o.HTML}
+	if err := outfile.Settle(outfile.InUse{Files: append(project.Rules(p.Plan.Matrix), p.Script.Path), Store: path}, &junit, &html); err != nil {
+		return err
+	}
+	p.Plan.Steps = nil
+	doc := report.NewDocument(&engine.Outcome{Plan: p.Plan, Started: time.Now(), Gate: new(attempt.Decision)}, p.Findings, path)
+	doc.Gate = nil
+	if o.JSON {
+		if err := report.JSON(v.Out, doc); err != nil {
+			return err
+		}
+	}
+	rec := &recording.Recording{Path: path, Secret: recording.Redactor(p.Plan, logs)}
+	return o.files(v, doc, p, rec, &junit, &html)
 }
 
 // bound says what was found in a program that was bound, and returns it if it is to be run.
