@@ -149,6 +149,7 @@ func (s *session) run(ctx context.Context, p *plan.Plan, controls map[string]*at
 	opt.Controls, opt.DeferGate, opt.KeepGoing, opt.EndLeft = controls, true, true, true
 	if controls == nil {
 		opt.Output = true
+		opt.Store = new(attempt.Catcher) // without the lines that write, and where a run is not: no evidence of the lines
 	}
 	if s.o.Room.Unconfined() != "" {
 		opt.Jobs = 1 // the files are broken where they are
@@ -187,7 +188,7 @@ func (s *session) run(ctx context.Context, p *plan.Plan, controls map[string]*at
 
 func (s *session) late() string { return fmt.Sprintf("the timeout of %v is over", s.o.Timeout) }
 
-// green runs all lines that can be tested as they are.
+// green runs all lines that can be tested as they are. Nothing of that is recorded.
 func (s *session) green(ctx context.Context) error {
 	p := s.subset(func(l *line) bool { return l.doc.Detail == "" })
 	s.o.Note("running " + diag.Number(leaves(p), "line") + " in a clean checkout")
