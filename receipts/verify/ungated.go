@@ -6,13 +6,17 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// maxUngated bounds how many receipts are proposed for a gate.
-const maxUngated = 64
+// maxUngated bounds how many receipts are proposed for a gate, and maxTried how many are looked at for that: what is behind one is looked for in the
+// whole log.
+const (
+	maxUngated = 64
+	maxTried   = 4 * maxUngated
+)
 
 // ungated returns, in the order of the log, the receipts that nobody has consumed and that
 // a gate made now would take: the newest of each requirement, or, where nothing is
 // required, of each command under each binding. It is nil where one of the requirements has
-// none, or where more than [maxUngated] would be needed. It decides nothing: they count once a gate
+// none, or where more than [maxUngated] would be needed or [maxTried] were looked at. It decides nothing: they count once a gate
 // is over them.
 func (s *Session) ungated(q Query) (list []*receipts.Entry) {
 	if q.Tree == nil || q.Commit || q.Policy != "" || s.partial {
@@ -20,7 +24,7 @@ func (s *Session) ungated(q Query) (list []*receipts.Entry) {
 	}
 	leaf := q
 	leaf.Require, leaf.Strict = nil, true
-	h := s.history(nil, *q.Tree)
+	h, tried := s.history(nil, *q.Tree), 0
 	for command := range h.about {
 		if len(q.Require) > 0 && !q.asks(command) {
 			continue
@@ -38,6 +42,9 @@ func (s *Session) ungated(q Query) (list []*receipts.Entry) {
 			r := receipt(e)
 			if s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e}); seen[r.Binding] || e.Consumption != nil || answerOf(e) != yes {
 				continue
+			}
+			if tried++; tried > maxTried {
+				return nil
 			}
 			if s.judgeLeaf(leaf, e).Verdict == "" {
 				seen[r.Binding] = true
