@@ -234,7 +234,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		}
 		text := advice("if what the tools depend on was installed or changed since, name it as `inputs` of %s and run again; else accept it, with a reason:", binding)
 		if clean { // where inputs excuse nothing, unless a setup installed others
-			text = advice("its files were the same in both clean checkouts: find out why it fails at times; else accept it, with a reason:")
+			text = advice("it failed in a clean checkout, of just these files: find out why it fails at times; else accept it, with a reason:")
 		}
 		return []string{text, q.run("--accept-flaky", "REASON", script)}
 	case receipts.OtherPolicy:
