@@ -383,7 +383,7 @@ var keys = []Key{
 		Doc:   "With --engine temporal: the task queue whose workers carry the line out; of a composite, that of the members that name none. A run on this machine ignores it.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Queue = r.queueName(v, where) }},
 	{Name: "junit", In: InCommand, Kinds: onPrograms, Judges: true, Type: Text, Example: `"build/test-results/*.xml"`,
-		Doc: "A path or pattern, relative to the directory that the tool runs in, of JUnit XML files that it writes. Tests are counted there instead of in the output; one that failed there fails the line, whatever the exit status.",
+		Doc: "A path or pattern, relative to the directory that the tool runs in, of JUnit XML files that it writes. Tests are counted there instead of in the output; one that failed there fails the line, whatever the exit status. Lines of a run whose patterns may name the same file do not run at the same time.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			text := r.String(v, where)
 			if _, err := filepath.Match(text, ""); err != nil || v.Kind == tomltree.String && text == "" || strings.ContainsRune(text, 0) {

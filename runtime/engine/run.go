@@ -204,12 +204,13 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 }
 
 // Shape is what the order of the steps of a plan depends on.
-func Shape(p *plan.Plan) schedule.Shape { return schedule.Shape{Nodes: shape(p.Steps)} }
+func Shape(p *plan.Plan) schedule.Shape { return schedule.Shape{Nodes: shape(p.Steps, apart(p.Steps))} }
 
-func shape(steps []*plan.Step) (nodes []schedule.Node) {
+func shape(steps []*plan.Step, apart map[*plan.Step]string) (nodes []schedule.Node) {
 	for _, s := range steps {
 		v := shapeOf(s)
-		v.Members = shape(s.Members)
+		v.Apart = apart[s]
+		v.Members = shape(s.Members, apart)
 		nodes = append(nodes, v)
 	}
 	return nodes

@@ -37,8 +37,8 @@ import (
 )
 
 // Version is that of what travels; a worker that does not know it refuses a run. A run of version 1 has no key, and one of a version before
-// 3 has locks of its own machine alone.
-const Version = 3
+// 3 has locks of its own machine alone; one of a version before 4 does not keep steps apart whose test results may be the same files.
+const Version = 4
 
 // A Spec is what a worker gets to know of a run. It is in the history of the run: no secret is in it.
 type Spec struct {

@@ -52,7 +52,7 @@ func Load(text []byte) (*State, error) {
 			return nil, damaged
 		}
 	}
-	if s.Line < 0 || s.Line > len(s.lines) || s.Free > 0 && len(s.Queue) > 0 {
+	if s.Line < 0 || s.Line > len(s.lines) {
 		return nil, damaged
 	}
 	// A state in which nothing waits for an answer would never go on.
@@ -105,7 +105,7 @@ func Load(text []byte) (*State, error) {
 			return nil, damaged
 		}
 	}
-	if s.Free != s.rules.Slots-taken {
+	if s.Free != s.rules.Slots-taken || s.Free > 0 && s.ready() >= 0 {
 		return nil, damaged
 	}
 	return s, nil

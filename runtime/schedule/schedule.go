@@ -10,7 +10,8 @@
 // members of a parallel composite do. The members of a composite come in order, or, if it is
 // parallel, at once. Leaves take one of the slots that [Rules.Slots] limits, first come, first
 // served; a composite holds none while it waits for its members, so that nested composites cannot
-// starve each other. A lock is asked for before a slot.
+// starve each other. A lock is asked for before a slot. A leaf with Apart gets its slot once no other leaf of
+// that name has one; what comes after it in the queue does not wait with it.
 //
 // # The barrier
 //
@@ -83,6 +84,7 @@ type Node struct {
 	Gate      bool          `json:"gate,omitempty"`       // of a leaf
 	Here      bool          `json:"here,omitempty"`       // of a leaf: it asks the store, and so is carried out beside it
 	Lock      string        `json:"lock,omitempty"`       // that it and its members hold; empty for none
+	Apart     string        `json:"apart,omitempty"`      // of a leaf: no other leaf of that name is carried out meanwhile; empty for none
 	Queue     string        `json:"queue,omitempty"`      // of a leaf: of the workers that carry it out; empty for that of the run
 	Wait      time.Duration `json:"wait,omitempty"`       // for the lock, at most
 	Retries   int           `json:"retries,omitempty"`    // further attempts after a failure

@@ -182,8 +182,13 @@ func (s *State) Over() bool { return s.Done }
 
 // flush gives the slots away, and returns what has to be done since the last time.
 func (s *State) flush() []Action {
-	for s.Free > 0 && len(s.Queue) > 0 {
-		n := s.byID[s.Queue[0]]
+	for s.Free > 0 {
+		i := s.ready()
+		if i < 0 {
+			break
+		}
+		n := s.byID[s.Queue[i]]
+		copy(s.Queue[1:], s.Queue[:i])
 		s.Queue = s.Queue[1:]
 		s.Free--
 		if brief, up := s.givenUp(n); up {
@@ -197,6 +202,26 @@ func (s *State) flush() []Action {
 	out := s.out
 	s.out = nil
 	return out
+}
+
+// ready returns the index of the first leaf in the queue that a slot may be given to; -1 if there is none.
+func (s *State) ready() int {
+	var busy map[string]bool
+	for i, id := range s.Queue {
+		n := s.byID[id]
+		if n.Apart != "" && busy == nil {
+			busy = make(map[string]bool)
+			for _, a := range s.Open {
+				if a.Op == Start || a.Op == Sync { // the leaf has a slot
+					busy[s.byID[a.ID].Apart] = true
+				}
+			}
+		}
+		if n.Apart == "" || !busy[n.Apart] {
+			return i
+		}
+	}
+	return -1
 }
 
 // do hands out an action.
