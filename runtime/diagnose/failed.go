@@ -15,9 +15,9 @@ const MaxFailed = 1000
 // listed finds the line that a runner whose report a [Reader] does not know prints of a test that failed. Group 1 is the name.
 var listed = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
-		regexp.MustCompile(`^\s*(?:FAIL|TIMEOUT) \[[^]]*\]\s+(\S.*)$`),            // nextest
-		regexp.MustCompile(`^rspec (\S+)`),                                        // RSpec
-		regexp.MustCompile(`^\s*\d+ - (\S+) \((?:Failed|Timeout|SEGFAULT)\)\s*$`), // ctest
+		regexp.MustCompile(`^\s*(?:FAIL|TIMEOUT) \[[^]]*\]\s+(?:\([^)]*\)\s+)?(\S.*)$`), // nextest, which may count it: (3/9)
+		regexp.MustCompile(`^rspec (\S+)`),                                              // RSpec
+		regexp.MustCompile(`^\s*\d+ - (\S+) \((?:Failed|Timeout|SEGFAULT)\)\s*$`),       // ctest
 	}
 })
 
