@@ -63,6 +63,8 @@ type Counter struct {
 	single    Tests // of single tests, which a sum does not tell apart
 	proved    int   // the tests of prove, those that were skipped among them
 	later     [kindsDeferred]deferred
+	sumAt     int  // the last line of a summary
+	bailed    bool // of TAP, and no plan came after that
 	emptyAt   int  // the line that said that there are no scenarios
 	files     int  // of tests that failed, by the line above that of their tests
 	idle      bool // a build tool had no tests to run
@@ -151,6 +153,7 @@ func (c *Counter) bare(n int, failed bool) {
 type denial struct {
 	open     bool            // a summary began, and tells of no failure so far
 	green    bool            // a summary was without a failure
+	before   bool            // green, before the last summary of one line
 	failed   int             // in the summaries that have some
 	goFailed bool            // the last line of go test, or of a test binary, that says how it ended is one of a failure
 	goSeen   bool            // there was a line of a package that failed
@@ -204,7 +207,7 @@ func (c *Counter) Denied() (failed int, denied bool) {
 func (c *Counter) ownDenied() (failed int, denied bool) {
 	counted, _ := c.own()
 	d := c.denied // a copy: the result is the same when it is asked again
-	denied = d.said
+	denied = d.said || c.bailed
 	switch {
 	case c.found&(goJSON|goVerbose|goPlain) == 0 && !d.goFailed:
 	case len(d.packages) > 0 || d.goFailed:
@@ -214,7 +217,7 @@ func (c *Counter) ownDenied() (failed int, denied bool) {
 		d.green = true
 	}
 	provesOwn := c.proved > 0 && c.proved == c.tap.Total() // the lines are those of prove -v, which said how it ended
-	if c.found&nodeSummary == 0 && c.found&tapLines != 0 && c.tapPlan && !provesOwn {
+	if c.found&nodeSummary == 0 && c.found&tapLines != 0 && c.tapPlan && !provesOwn && !c.bailed {
 		if c.tap.Failed > 0 && d.plans == 1 && d.planned == c.tap.Total() {
 			d.add(0, c.tap.Failed)
 		} else {
@@ -449,12 +452,17 @@ func (c *Counter) line(l []byte) {
 			c.denied.goFailed = false
 			return
 		}
+	case 'B':
+		if c.found&tapLines != 0 && bytes.HasPrefix(l, []byte("Bail out!")) {
+			c.bailed = true
+			return
+		}
 	case '1', 'T':
 		if bytes.HasPrefix(l, []byte("1..")) || bytes.HasPrefix(l, []byte("TAP version ")) {
 			c.found |= tapLines
 			c.stream = true
 			if w := bytes.Fields(l[3:]); l[0] == '1' && isNumber(w) {
-				c.tapPlan = true
+				c.tapPlan, c.bailed = true, false
 				c.denied.plans++
 				c.denied.planned = number(w[0])
 			}

@@ -13,7 +13,7 @@ func sumKinds() []sum {
 		// Rust: cargo, one a crate, or a list of them; nextest
 		{re: `^test result: \w+\. \d+ passed; \d+ failed; \d+ ignored`, read: words},
 		{re: `^\d+ tests?, \d+ benchmarks?$`, read: none},
-		{re: `^ *Summary \[.*\] +\d+ tests? run: (.*)`, read: func(c *Counter, _ *sum, m [][]byte) { c.whole(tally(m[1])) }},
+		{re: `^ *Summary \[.*\] +(\d+)(?:/(\d+))? tests? run: (.*)`, read: nextest},
 
 		// Python, and what prints like its runners: pytest, with and without its frame; luaunit; stestr; unittest, trial and shunit2, whose
 		// failures come in a line of their own; doctest; behave; robot, a line a suite; avocado
@@ -42,6 +42,9 @@ func sumKinds() []sum {
 		{re: `^ Test Files  (\d+) failed `, read: failedFiles},
 		{re: `^ +Tests  no tests$`, read: ofFiles},
 		{re: `^ +Tests  ((?:\d+ \w+ ?\|? ?)+)\(\d+\)`, read: ofFiles},
+		{re: `^     Errors  (\d+) errors?$`, read: refuted},
+		{re: `^ (\d+) errors?$`, read: refuted},
+		{re: `^  (\d+) (?:uncaught exceptions?|unhandled rejections?)$`, read: refuted},
 		{re: `^(?:ok|FAILED) \| \d+ passed.*?\| \d+ failed(?: \| \d+ ignored)?`, read: words},
 		{re: `^ +(?P<p>\d+) pass(?:ing \(\w+\))?$`, read: part},
 		{re: `^ +(?P<f>\d+) fail(?:ing)?$`, read: part},

@@ -273,6 +273,7 @@ func (c *Counter) whole(t Tests) {
 	c.found |= anySummary
 	c.sum.add(t)
 	c.denied.close()
+	c.sumAt, c.denied.before = c.lines, c.denied.green
 	c.denied.failed += t.Failed
 	c.denied.green = c.denied.green || t.Failed == 0 && t.Passed > 0
 }
@@ -281,7 +282,47 @@ func (c *Counter) whole(t Tests) {
 func (c *Counter) total(t Tests) {
 	c.found |= anySummary
 	c.sum.add(t)
+	c.sumAt = c.lines
 	c.denied.add(t.Passed, t.Failed)
+}
+
+// refuted is a line right below a summary that says how many errors there were outside of tests: what vitest, bun and ava print where a run
+// is red and no test of it failed.
+func refuted(c *Counter, _ *sum, m [][]byte) {
+	if c.sumAt != c.lines-1 || amount(m[1]) == 0 {
+		return
+	}
+	c.sumAt = c.lines // ava has a line for each kind
+	c.refute()
+}
+
+// refute notes that the last summary is not one of a success, though it tells of no test that failed.
+func (c *Counter) refute() {
+	d := &c.denied
+	if d.said = true; d.open {
+		d.open = false
+		return
+	}
+	d.green = d.before
+}
+
+var asides = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\([^)]*\)`) })
+
+// nextest reads how many tests ran, of how many where not all did, and what became of them; what is in parentheses is about those before it.
+// It leaves tests out only where the run has failed.
+func nextest(c *Counter, _ *sum, m [][]byte) {
+	text := asides().ReplaceAll(m[3], nil)
+	t := tally(text)
+	for _, x := range counted().FindAllSubmatch(text, -1) {
+		switch string(x[2]) {
+		case "timed", "exec":
+			t.Failed += amount(x[1])
+		}
+	}
+	c.whole(t)
+	if t.Failed == 0 && len(m[2]) > 0 && number(m[1]) < number(m[2]) {
+		c.refute()
+	}
 }
 
 // part is one line of a summary in which each line is of one outcome.
