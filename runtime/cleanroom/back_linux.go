@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ const maxLayers = 60
 // Keep brings back to the working tree what the command of the stay changed among the files that count, and lets
 // the commands after it see all that it wrote. It takes the place of [Stay.End] for a command that is meant to write, and
 // has passed. Nothing is brought back, and the error says why, where a file of the working tree is not what the
-// snapshot has any more: somebody's edit is never written over.
+// snapshot has any more, or would be removed and is nowhere else: somebody's edit is never written over, nor lost.
 func (s *Stay) Keep(ctx context.Context) (err error) {
 	r := s.room
 	r.mu.Lock()
@@ -40,9 +41,14 @@ func (s *Stay) Keep(ctx context.Context) (err error) {
 		return err
 	}
 	if len(changes) > 0 {
+		moved, err := r.lost(ctx, l, changes)
+		if err != nil {
+			return err
+		}
 		if err := r.bringBack(ctx, l.dir, changes); err != nil {
 			return err
 		}
+		r.note(l, changes, moved)
 	}
 	l.lowered, l.rests = append(l.lowered, s.Shared()...), s.rests
 	for _, v := range s.sees {
@@ -77,11 +83,19 @@ func (s *Stay) Keep(ctx context.Context) (err error) {
 	return nil
 }
 
-// lasting returns what of .git an upper layer changes that a command means to last; empty for nothing.
-func lasting(upper *os.Root) string {
-	for _, name := range []string{"HEAD", "packed-refs", "config", "refs", "shallow"} {
-		if _, err := upper.Lstat(filepath.Join(".git", name)); err == nil {
-			return name
+// lasting returns what of the .git in a directory an upper layer changes that a command means to last; empty for nothing.
+func lasting(upper *os.Root, dir string) string {
+	own := path.Join(dir, ".git")
+	info, err := upper.Lstat(filepath.FromSlash(own))
+	switch {
+	case err != nil:
+		return ""
+	case !info.IsDir(): // removed, or the name of a repository elsewhere
+		return own
+	}
+	for _, name := range []string{"HEAD", "packed-refs", "config", "refs", "shallow", "modules", "worktrees"} {
+		if _, err := upper.Lstat(filepath.FromSlash(path.Join(own, name))); err == nil {
+			return path.Join(own, name)
 		}
 	}
 	return ""

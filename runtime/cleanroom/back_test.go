@@ -250,6 +250,8 @@ func seen(t testing.TB, r *Room, text string) (out string, names []string) {
 // no mode, no empty directory, nothing of .git, no cache.
 func TestKeepNoMore(t *testing.T) {
 	root := project(t, home(t))
+	gitIn(t, root, "add", "dir")
+	gitIn(t, root, "commit", "-qm", "second")
 	r := confined(t, root)
 	wrote(t, r, `chmod 600 dir/sub/b.txt dir; chmod 777 run.sh; chmod 600 dir/sub; mkdir -p none/at/all __pycache__; echo x > __pycache__/x.pyc; rm dir/untracked.txt
 rm -r .git/index .git/objects; mkdir -p .git/hooks .git/info; echo x > .git/hooks/x; echo x > .git/info/exclude; echo x > .git/commondir; echo new > a.txt; chmod 444 a.txt`)
@@ -259,7 +261,7 @@ rm -r .git/index .git/objects; mkdir -p .git/hooks .git/info; echo x > .git/hook
 	if fresh, _ := seen(t, confined(t, root), look); after != fresh {
 		t.Errorf("after the line\n%s\nand in a fresh room\n%s", after, fresh)
 	}
-	if !strings.Contains(after, "f 644 a.txt\n") || strings.Contains(after, "untracked") {
+	if !strings.Contains(after, "f 644 a.txt\n") || strings.Contains(after, "f 644 dir/untracked") {
 		t.Errorf("after the line\n%s", after)
 	}
 	// Nor is an empty directory left of files that are gone.
@@ -504,7 +506,7 @@ func TestKeepNamed(t *testing.T) {
 	if hex := hex.EncodeToString(sum[:]); !r.Holds(filepath.Join(now.Root, "a.txt"), hex) || r.Holds(filepath.Join(now.Root, "run.sh"), hex) || r.Holds(filepath.Join(now.Root, "ignored.txt"), hex) || r.Holds("", hex) || r.Holds("/etc/passwd", hex) {
 		t.Error("it is not known what the files hold")
 	}
-	wrote(t, r, "ln -sf /etc/passwd a.txt")
+	wrote(t, r, "ln -sf /etc/passwd run.sh")
 	if _, err := r.Enter(); err == nil || !strings.Contains(err.Error(), "leads out of the tree") {
 		t.Errorf("after a link that leads out: %v", err)
 	}

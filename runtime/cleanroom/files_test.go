@@ -68,6 +68,8 @@ if [ -L "$p" ]; then echo "l $n $(readlink "$p")"; elif [ -d "$p" ]; then echo "
 func TestFiles(t *testing.T) {
 	dir := home(t)
 	root := project(t, dir)
+	gitIn(t, root, "add", "dir")
+	gitIn(t, root, "commit", "-qm", "second")
 	put(t, root, "ignored-venv/lib/RECORD", "shared\n")
 	put(t, root, "ignored-venv/lib/other", "shared\n")
 	r := enter(t, root, Options{Helper: []string{helperName}, Cache: Cache(), Share: []string{"ignored-venv"}})

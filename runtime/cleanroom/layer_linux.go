@@ -17,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/overlay"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // A layer is what a line that writes hands on to those after it: a copy of the files that it left, with modes of a clone. What the snapshot after
@@ -51,9 +52,6 @@ func (r *Room) gather(ctx context.Context, upper string) (*layer, []string, erro
 		return nil, nil, err
 	}
 	defer root.Close()
-	if name := lasting(root); name != "" {
-		return nil, nil, fmt.Errorf("it changed .git/%s, and a commit in a clean checkout is gone with the run: run it without --clean", name)
-	}
 	r.gathered++
 	g := &gathering{&layer{dir: filepath.Join(r.dir, fmt.Sprintf("layer%d", r.gathered)), of: r.snapshot}, r, root, nil, 0, make([]byte, 64<<10)}
 	if err := errors.Join(os.Mkdir(g.dir, 0o755), g.take(ctx, "")); err != nil {
@@ -81,15 +79,17 @@ func (g *gathering) take(ctx context.Context, name string) error {
 	}
 	defer dir.Close()
 	before := len(g.files)
+	now := g.room.now
+	_, counts := now.dirs[name]
 	for _, d := range list {
 		if d.Name() != ".git" {
 			if err := g.one(ctx, path.Join(name, d.Name()), d); err != nil {
 				return err
 			}
+		} else if at := lasting(g.root, name); at != "" && (counts || g.room.snapshot.LookupIn(name+"/x").Hidden == "") { // what is hidden is gone with the run in any case
+			return fmt.Errorf("it changed %s, and a commit in a clean checkout is gone with the run: run it without --clean", git.Display(at))
 		}
 	}
-	now := g.room.now
-	_, counts := now.dirs[name]
 	switch {
 	case overlay.Opaque(dir) && g.room.below(name):
 		g.changed = append(g.changed, now.missing(name, list)...)

@@ -78,11 +78,12 @@ type Room struct {
 	again    bool // the checkout is to be read again
 	err      error
 	snapshot *workspace.Snapshot
-	tree     *checkout           // of the first snapshot
-	now      *checkout           // the same directory, with the files of snapshot: a line may have written since
-	layers   []*layer            // what lines wrote, the last one first
-	gathered int                 // of layers
-	over     map[string][]string // what they wrote of what they see of the machine, by [sight].Own, the last one first
+	tree     *checkout                  // of the first snapshot
+	now      *checkout                  // the same directory, with the files of snapshot: a line may have written since
+	layers   []*layer                   // what lines wrote, the last one first
+	gathered int                        // of layers
+	origins  map[string]*workspace.File // what files were before lines of the run changed them, where that is not as in tree; nil for those that lines made
+	over     map[string][]string        // what they wrote of what they see of the machine, by [sight].Own, the last one first
 	format   git.ObjectFormat
 	unlock   func()
 	dir      string // of the run
@@ -111,7 +112,7 @@ type place struct {
 
 // New returns the room of a run. Nothing is made before the first Take.
 func New(source Source, o Options) *Room {
-	return &Room{o: o, source: source, over: make(map[string][]string), installing: make(chan struct{}, 1)}
+	return &Room{o: o, source: source, over: make(map[string][]string), origins: make(map[string]*workspace.File), installing: make(chan struct{}, 1)}
 }
 
 // Take returns the snapshot that commands run on. The first call takes it, and makes the room; where

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -152,6 +153,35 @@ func (c *Commit) ReadFile(ctx context.Context, path string) ([]byte, error) {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return content, nil
+}
+
+// Has reports whether the commit has a file of a snapshot at a path from its root, with slashes: what git records for it or, where the
+// snapshot does not say that, its bytes. Links are not followed, nor is a submodule entered.
+func (c *Commit) Has(ctx context.Context, file string, f *File) (bool, error) {
+	id, mode := c.root, git.ModeTree
+	for name := range strings.SplitSeq(file, "/") {
+		if mode != git.ModeTree {
+			return false, nil
+		}
+		tree, err := c.store.get(ctx, id, "tree")
+		if err == nil {
+			mode, id, err = c.store.r.Format.Lookup(tree, name)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+	}
+	if mode != git.ModeFile && mode != git.ModeExec && mode != git.ModeLink || (mode == git.ModeLink) != (f.Kind == Link) {
+		return false, nil
+	}
+	if f.ID != "" {
+		return c.store.r.Format.Format(id) == f.ID, nil
+	}
+	content, err := c.store.get(ctx, id, "blob")
+	return err == nil && sha256.Sum256(content) == f.SHA256, err
 }
 
 // find returns the file at a path of the commit, and the links on the way as "path -> target".
