@@ -117,6 +117,8 @@ func Status(o *engine.Outcome, judged bool) int {
 		return p.ExitCode
 	case judged && r.Verdict == schedule.Fault:
 		return exit.Fault
+	case r.Reason == receipts.StopUnrecordable: // what it wrote in a clean checkout is not here, for one
+		return process.StatusNotBegun
 	case judged:
 		return exit.Failed
 	}

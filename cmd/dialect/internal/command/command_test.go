@@ -111,6 +111,7 @@ func TestStatus(t *testing.T) {
 		{engine.Result{Report: attempt.Report{Verdict: schedule.Failed, Process: ended(0, "")}}, "x", 0, exit.Failed},
 		{engine.Result{Report: attempt.Report{Verdict: schedule.Passed, Process: ended(4, "")}}, "x", 4, 0}, // an exit code that is expected
 		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopVacuous, Process: ended(0, "")}}, "x", 0, exit.Fault},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopUnrecordable, Process: ended(0, "")}}, "x", process.StatusNotBegun, exit.Fault},
 		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopKilled, Process: ended(0, "SIGKILL")}}, "x", 137, 137},
 		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopTimeout, Process: ended(0, "SIGTERM")}}, "x", process.StatusTimedOut, process.StatusTimedOut},
 		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopEnvMissing}}, "none-of-that-name", process.StatusNotFound, process.StatusNotFound},
