@@ -1,4 +1,4 @@
-package engine
+package attempt
 
 import (
 	"slices"
@@ -7,10 +7,10 @@ import (
 	"github.com/command-dialect/dialect/runtime/glob"
 )
 
-// apart returns the steps that are not to be carried out at the same time, each with the name that those which exclude it have, too: what
+// Overlap returns the steps that are not to be carried out at the same time, each with the name that those which exclude it have, too: what
 // is new below the pattern of a step's test results counts as its own, so that nothing else may write there meanwhile. Steps are of one
 // name also where a third one joins them.
-func apart(steps []*plan.Step) map[*plan.Step]string {
+func Overlap(steps []*plan.Step) map[*plan.Step]string {
 	var all []*plan.Step // with results
 	var walk func([]*plan.Step)
 	walk = func(steps []*plan.Step) {
