@@ -204,7 +204,9 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 }
 
 // Shape is what the order of the steps of a plan depends on.
-func Shape(p *plan.Plan) schedule.Shape { return schedule.Shape{Nodes: shape(p.Steps, attempt.Overlap(p.Steps))} }
+func Shape(p *plan.Plan) schedule.Shape {
+	return schedule.Shape{Nodes: shape(p.Steps, attempt.Overlap(p.Steps))}
+}
 
 func shape(steps []*plan.Step, apart map[*plan.Step]string) (nodes []schedule.Node) {
 	for _, s := range steps {
