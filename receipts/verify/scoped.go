@@ -183,10 +183,13 @@ func (s *Session) failures(q Query, b *basis) bool {
 		if r == nil || e.Level < q.Level || !q.mayHold(r) {
 			continue
 		}
-		if below.has(e) && len(below.around(r.Run).lines) > 0 {
-			continue // the line around it names other files; its own receipts and its gate say how it ended
-		}
 		l := lineOf(r)
+		if lines := below.around(r.Run).lines; !own[l] && len(lines) > 0 && below.has(e) {
+			// Of a command that only a line of the full run starts the receipts and the gates of that line say how it ended.
+			if by := s.entry(lines[len(lines)-1]); by != nil && own[lineOf(receipt(by))] {
+				continue
+			}
+		}
 		p, passed := b.passes[l]
 		if seq < b.Gate.Seq && !(own[l] && passed && p.Seq < seq) {
 			continue

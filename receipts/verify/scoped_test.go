@@ -115,6 +115,20 @@ func TestScoped(t *testing.T) {
 			m.receipt(of("vet"), on(treeC), about(receipts.Hash{9}), failing, func(r *receipts.Receipt) { r.Run = "r-2" })
 			m.since()
 		}, nil, Scoped},
+		{"a line of it failed below another command", func(m *maker) {
+			m.full()
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-2/1" })
+			m.receipt(on(treeC), about(lintFiles), failing, func(r *receipts.Receipt) { r.Run = "r-6" })
+			m.receipt(of("run"), on(treeC), unbound, func(r *receipts.Receipt) { r.Run = "r-2" })
+			m.since()
+		}, nil, Stale},
+		{"another command failed below one that is no line of it", func(m *maker) {
+			m.full()
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-2/1" })
+			m.receipt(of("inner"), on(treeC), failing, func(r *receipts.Receipt) { r.Run, r.Binding = "r-6", "check_inner" })
+			m.receipt(of("run"), on(treeC), unbound, func(r *receipts.Receipt) { r.Run = "r-2" })
+			m.since()
+		}, nil, Stale},
 		{"it is not allowed", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Scopes = nil }, Stale},
 		{"of a commit", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Commit = true }, Stale},
 		{"without rules", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Matrix = receipts.Hash{} }, Stale},
