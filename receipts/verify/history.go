@@ -31,7 +31,7 @@ func (s *Session) lookAround(q Query, res *Result) {
 		failures, passes := h.lastWords(q, k, res.below)
 		accepted := s.accepted(failures, q.Level)
 		for _, f := range failures {
-			if !named[f.SHA] && !accepted[f.SHA] && !overtaken(f, passes) {
+			if !named[f.SHA] && !accepted[f.SHA] && !overtaken(f, passes) && s.again(f) == nil {
 				q.lastWord(res, k, f)
 			}
 		}

@@ -106,6 +106,10 @@ func TestLastWord(t *testing.T) {
 			m.receipt(failing, changes(treeA, treeB))
 			pass(m, changes(treeC, treeA))
 		}, Failed, Flaky, 1, 0, 0, nil},
+		{"failed on the tree that a second attempt left", func(m *maker) {
+			m.receipt(failing, changes(treeA, treeB))
+			pass(m, changes(treeB, treeA), func(r *receipts.Receipt) { r.Attempt = 2 })
+		}, Verified, Verified, 1, 0, 0, nil},
 		{"failed, and changed the files to those that pass as they are", func(m *maker) {
 			m.receipt(failing, changes(treeB, treeA))
 			pass(m, changes(treeA, treeA))

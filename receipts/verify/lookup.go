@@ -455,6 +455,25 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 	return failures, passes
 }
 
+// again returns the pass of a later attempt of the step of a failure, of no lower level; nil if there is none.
+func (s *Session) again(f *receipts.Entry) *receipts.Entry {
+	r := receipt(f)
+	key := shortText(r.Run)
+	for seq := f.Seq + 1; seq < s.index.len(); seq++ {
+		if m := s.index.at(seq); m.kind != kindReceipt || m.run != key || m.flags&flagPassed == 0 {
+			continue
+		}
+		e := s.entry(seq)
+		if e == nil {
+			return nil
+		}
+		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && e.Level >= f.Level && answerOf(e) == yes {
+			return e
+		}
+	}
+	return nil
+}
+
 // Around returns what else the log says of the trees that receipts ran on: answers of no,
 // commands that were ended early, the last words, controls, and what was accepted, settled or consumed
 // of them. A bundle without it would hide failures that came before its gate.
@@ -492,12 +511,29 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 			aside := make(map[int64]bool)
 			add(h.ends(key, no, receipts.LevelHash, aside)...)
 			add(h.ends(key, early, receipts.LevelHash, aside)...)
-			failures, passes := h.lastWords(Query{}, key, aside)
-			add(failures...)
-			add(passes...)
 			for _, seq := range h.about[key] {
 				if e := s.entry(seq); e != nil && s.index.at(seq).flags&flagControl != 0 {
 					add(e)
+				}
+			}
+		}
+		seen := make(map[receipts.Tree]bool)
+		for _, st := range append(stands, stand{begun: trees}) {
+			for _, t := range append(slices.Clip(st.begun), st.left...) {
+				if seen[t] {
+					continue
+				}
+				seen[t] = true
+				on := s.history(nil, t)
+				for key := range on.about {
+					failures, passes := on.lastWords(Query{}, key, make(map[int64]bool))
+					add(failures...)
+					add(passes...)
+					for _, f := range failures {
+						if e := s.again(f); e != nil {
+							add(e)
+						}
+					}
 				}
 			}
 		}
