@@ -97,8 +97,9 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		if len(d.Nested) > receipts.MaxMembers/4 {
 			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Missing,
 				Message: fmt.Sprintf("runs that steps of this run started left %d gates, or receipts of what failed before; a gate takes in %d", len(d.Nested), receipts.MaxMembers/4)})
+		} else {
+			s.decideInner(g, &d, leaves, h, last, counted)
 		}
-		s.decideInner(g, &d, leaves, h, last, counted)
 	}
 	if s.refuse(&d) {
 		return d, nil, s.err

@@ -180,21 +180,21 @@ func (s *Session) failures(q Query, b *basis) bool {
 			return false
 		}
 		r := receipt(e)
-		if r == nil || e.Level < q.Level || !q.mayHold(r) {
+		if r == nil || e.Level < q.Level && !below.has(e) {
 			continue
 		}
 		l := lineOf(r)
-		if lines := below.around(r.Run).lines; !own[l] && len(lines) > 0 && below.has(e) {
-			// Of a command that only a line of the full run starts the receipts and the gates of that line say how it ended.
-			if by := s.entry(lines[len(lines)-1]); by != nil && own[lineOf(receipt(by))] {
-				continue
-			}
+		if by := below.line(e); by != nil && !own[l] && own[lineOf(by)] { // what only a line of the full run starts failed for that line
+			r, l = by, lineOf(by)
+		}
+		if !q.mayHold(r) {
+			continue
 		}
 		p, passed := b.passes[l]
 		if seq < b.Gate.Seq && !(own[l] && passed && p.Seq < seq) {
 			continue
 		}
-		if r.Status == receipts.Pending {
+		if receipt(e).Status == receipts.Pending {
 			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 		}
 		switch answerOf(e) {
@@ -219,7 +219,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 		}
 	}
 	// What failed on exactly the present files counts, however long ago, as it does for a gate over them.
-	h := s.history(commands, *q.Tree)
+	h := s.historyOf(commands, nil, below, *q.Tree)
 	for command := range commands {
 		failures := h.ends(command, no, q.Level, make(map[int64]bool))
 		accepted := s.accepted(failures, q.Level)

@@ -115,6 +115,19 @@ func TestScoped(t *testing.T) {
 			m.receipt(of("vet"), on(treeC), about(receipts.Hash{9}), failing, func(r *receipts.Receipt) { r.Run = "r-2" })
 			m.since()
 		}, nil, Scoped},
+		{"failed below a line that passed, on the present files", func(m *maker) {
+			m.full()
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-2/1" })
+			m.receipt(of("inner"), on(treeC), failing, func(r *receipts.Receipt) { r.Run, r.Binding = "r-6", "check_inner" })
+			m.receipt(of("vet"), on(treeC), about(vetFiles), func(r *receipts.Receipt) { r.Run = "r-2" })
+		}, nil, Stale},
+		{"failed below a line that passed, on the present files, and the line passed again", func(m *maker) {
+			m.full()
+			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-2/1" })
+			m.receipt(of("inner"), on(treeC), failing, func(r *receipts.Receipt) { r.Run, r.Binding = "r-6", "check_inner" })
+			m.receipt(of("vet"), on(treeC), about(vetFiles), func(r *receipts.Receipt) { r.Run = "r-2" })
+			m.since()
+		}, strict, Stale},
 		{"a line of it failed below another command", func(m *maker) {
 			m.full()
 			m.run("r-6", func(r *receipts.Run) { r.Parent = "r-2/1" })

@@ -136,21 +136,29 @@ func standOf(r *receipts.Receipt) (st stand) {
 // with, or on those that it left.
 func (w *within) stand(e *receipts.Entry) stand {
 	r := receipt(e)
-	if r == nil || r.Workspace != nil || !w.has(e) {
+	if r == nil || r.Workspace != nil || w == nil {
 		return standOf(r)
 	}
-	lines := w.around(r.Run).lines
-	i, _ := slices.BinarySearch(lines, e.Seq) // the attempt of the line that went on then; it may have left the run behind
-	if i = min(i, len(lines)-1); i < 0 {
-		return stand{}
-	}
-	line := w.s.entry(lines[i])
-	if line == nil {
-		return stand{}
-	}
-	st := standOf(receipt(line))
+	st := standOf(w.line(e))
 	st.begun = append(st.begun, st.left...)
 	return st
+}
+
+// line returns the receipt of the line that started the run of e, or of the nearest one around it that says on what files it ran: of the attempt that
+// went on then, or of the last, which left the run behind. It is nil where no record is known to vouch for e.
+func (w *within) line(e *receipts.Entry) *receipts.Receipt {
+	if !w.has(e) {
+		return nil
+	}
+	lines := w.around(receipt(e).Run).lines
+	i, _ := slices.BinarySearch(lines, e.Seq)
+	if i = min(i, len(lines)-1); i < 0 {
+		return nil
+	}
+	if line := w.s.entry(lines[i]); line != nil {
+		return receipt(line)
+	}
+	return nil
 }
 
 // holds reports whether what has the stand f is about the files that a pass speaks for: it began on those that the pass began with or
