@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
@@ -115,9 +114,6 @@ func (r *results) read(ctx context.Context) (sum diagnose.Tests, all diagnose.Fa
 	defer cancel()
 	each := func(c diagnose.Case) {
 		if len(cases) <= diagnose.MaxCases { // one more says that they are not all
-			if c.Name = r.public.Text(c.Name); c.Failure != nil {
-				r.clean(c.Failure)
-			}
 			cases = append(cases, c)
 		}
 	}
@@ -134,7 +130,7 @@ func (r *results) read(ctx context.Context) (sum diagnose.Tests, all diagnose.Fa
 		if err != nil {
 			return sum, all, nil, r.unread(ctx, f.Name, err)
 		}
-		t, failures, err := diagnose.JUnit(&boundedReader{ctx, in, &left}, each)
+		t, failures, err := diagnose.JUnit(&boundedReader{ctx, in, &left}, r.public.Text, each)
 		in.Close()
 		if left < 0 {
 			err = fmt.Errorf("with it they are larger than %d bytes", r.most)
@@ -143,9 +139,6 @@ func (r *results) read(ctx context.Context) (sum diagnose.Tests, all diagnose.Fa
 			return sum, all, nil, r.unread(ctx, f.Name, err)
 		}
 		files++
-		for i := range failures.List {
-			r.clean(&failures.List[i])
-		}
 		sum.Passed, sum.Failed, sum.Skipped = sum.Passed+t.Passed, sum.Failed+t.Failed, sum.Skipped+t.Skipped
 		all.Add(failures)
 	}
@@ -156,14 +149,6 @@ func (r *results) read(ctx context.Context) (sum diagnose.Tests, all diagnose.Fa
 		cases = nil
 	}
 	return sum, all, cases, nil
-}
-
-// clean takes the secrets out of what a file says.
-func (r *results) clean(f *diagnose.Failure) {
-	f.Test, f.Message, f.Detail = r.public.Text(f.Test), r.public.Text(f.Message), slices.Clone(f.Detail)
-	for i, line := range f.Detail {
-		f.Detail[i] = r.public.Text(line)
-	}
 }
 
 // A boundedReader reads until its context ends, or until nothing is left for all readers together.

@@ -84,7 +84,7 @@ func (e *endless) Read(p []byte) (int, error) {
 // A file is left in its middle when the context ends, and when all that may be read has been.
 func TestBoundedReader(t *testing.T) {
 	left := int64(1 << 40)
-	_, _, err := diagnose.JUnit(&boundedReader{&fuse{t.Context(), 1000}, &endless{}, &left}, func(diagnose.Case) {})
+	_, _, err := diagnose.JUnit(&boundedReader{&fuse{t.Context(), 1000}, &endless{}, &left}, func(s string) string { return s }, func(diagnose.Case) {})
 	if read := 1<<40 - left; !errors.Is(err, context.Canceled) || read != int64(len("<testsuite>")+999*len("<p/>")) {
 		t.Errorf("%d bytes, then %v", read, err)
 	}

@@ -238,7 +238,9 @@ func TestFirstIsLinear(t *testing.T) {
 }
 
 func TestJUnit(t *testing.T) {
-	read := func(text string) (Tests, Failures, error) { return JUnit(strings.NewReader(text), func(Case) {}) }
+	read := func(text string) (Tests, Failures, error) {
+		return JUnit(strings.NewReader(text), strings.Clone, func(Case) {})
+	}
 	real, err := os.ReadFile("testdata/pytest-junit.xml")
 	if err != nil {
 		t.Fatal(err)
@@ -518,7 +520,7 @@ func FuzzJUnit(f *testing.F) {
 	f.Add(seed)
 	f.Add([]byte("<testsuite><testcase><failure message=''/></testcase></testsuite>"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		n, d, err := JUnit(bytes.NewReader(text), func(Case) {})
+		n, d, err := JUnit(bytes.NewReader(text), strings.Clone, func(Case) {})
 		if n.Total() < 0 || err == nil && (n.Failed == 0) != (d.Total == 0) {
 			t.Errorf("%v %v", n, d)
 		}
@@ -583,5 +585,21 @@ func TestSumAtTheEnd(t *testing.T) {
 				t.Errorf("%s, by %d: %+v, %v", tt.name, piece, got, ok)
 			}
 		}
+	}
+}
+
+// TestJUnitClean has what nobody may see be taken out while names and messages are whole: before they are cut into lines, and shortened.
+func TestJUnitClean(t *testing.T) {
+	secret := "first\nsecond" + strings.Repeat("x", 2000)
+	clean := func(s string) string { return strings.ReplaceAll(s, secret, "-") }
+	esc := strings.ReplaceAll(secret, "\n", "&#10;")
+	text := `<testsuite name="s ` + esc + `"><testcase classname="c ` + esc + `" name="n ` + esc + `"><failure message="m ` + esc + `">t ` + esc + `</failure></testcase><error message="e ` + esc + `"/></testsuite>`
+	var cases []Case
+	_, f, err := JUnit(strings.NewReader(text), clean, func(c Case) { cases = append(cases, c) })
+	if err != nil || len(cases) != 2 || f.Total != 2 {
+		t.Fatal(err, cases, f)
+	}
+	if said := fmt.Sprint(cases, f, *cases[0].Failure, *cases[1].Failure); strings.Contains(said, "first") || strings.Contains(said, "second") || !strings.Contains(said, "m -") {
+		t.Error(said)
 	}
 }

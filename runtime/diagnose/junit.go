@@ -21,7 +21,9 @@ const maxJUnit = 64 << 20
 // are not believed where they say that tests passed: the cases are counted. A suite that says that something in it failed, or
 // has a failure of its own, such as of its fixture, and names no case for it, failed as one test. If a suite says that more cases were
 // skipped than it marks, others of its cases count as skipped. A case whose status is an unknown word has failed.
-func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
+//
+// clean takes out of names and messages what nobody may see, while they are whole.
+func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f Failures, err error) {
 	d := xml.NewDecoder(io.LimitReader(r, maxJUnit))
 	d.Strict = true
 	d.CharsetReader = func(string, io.Reader) (io.Reader, error) {
@@ -84,7 +86,7 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 			switch e.Name.Local {
 			case "testsuite", "testsuites":
 				suites = true
-				s := suite{depth: depth, name: attr(e, "name"), before: t}
+				s := suite{depth: depth, name: clean(attr(e, "name")), before: t}
 				for _, of := range []struct {
 					name string
 					to   *int
@@ -105,23 +107,25 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 				for _, said := range []string{attr(e, "status"), attr(e, "result")} {
 					switch outcomeOf(said) {
 					case CaseFailed:
-						in.status = strings.ToLower(said)
+						in.status = clean(strings.ToLower(said))
 					case CaseSkipped:
 						in.skipped = true
 					}
 				}
-				in.place, in.test = Finding{File: attr(e, "file"), Line: number(attr(e, "line"))}, Case{Class: attr(e, "classname"), Name: attr(e, "name"), Elapsed: seconds(attr(e, "time"))}
+				in.place, in.test = Finding{File: clean(attr(e, "file")), Line: number(attr(e, "line"))}, Case{Class: clean(attr(e, "classname")), Name: clean(attr(e, "name")), Elapsed: seconds(attr(e, "time"))}
 			case "failure", "error":
 				if !in.open && len(within) == 0 {
 					break
 				}
 				in.bad = in.open
 				x := Failure{Finding: in.place, Test: in.test.Name}
-				x.Message = attr(e, "message")
+				message := clean(attr(e, "message"))
+				x.Message = message
 				var text string
 				if err := d.DecodeElement(&text, &e); err != nil {
 					return t, f, fmt.Errorf("it is not JUnit XML: %w", err)
 				}
+				text = clean(text)
 				depth--
 				if len(f.List) < maxFailures && x.File == "" {
 					var r Reader
@@ -134,7 +138,7 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 				}
 				if !in.open {
 					x = Failure{Test: within[len(within)-1].name}
-					x.Message = attr(e, "message")
+					x.Message = message
 				}
 				lines := strings.Split(cmp.Or(strings.TrimSpace(x.Message), strings.TrimSpace(text), "failed"), "\n")
 				x.Message, x.Detail = lines[0], lines[1:]

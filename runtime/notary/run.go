@@ -25,7 +25,6 @@ import (
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/prove"
 	"github.com/command-dialect/dialect/runtime/recording"
-	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
@@ -313,7 +312,7 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*e
 		r.tell(&event{Kind: "note", Text: text})
 	}
 	defer rec.End()
-	opt.Listen = (&listener{run: r, secret: rec.Secret}).listen
+	opt.Listen = (&listener{run: r, lines: report.Lines{Secret: rec.Secret}}).listen
 	o := engine.Run(ctx, p.Plan, opt)
 	rec.Close(o)
 	doc := report.NewDocument(o, p.Findings, rec.Path)
@@ -523,13 +522,12 @@ func lookup(environ []string) func(name string) (string, bool) {
 
 // A listener makes events of those of a run.
 type listener struct {
-	run    *run
-	secret *redact.Redactor
-	lines  report.Lines
+	run   *run
+	lines report.Lines
 }
 
 func (l *listener) output(step string, stream process.Stream, line []byte) {
-	l.run.tell(&event{Kind: "output", Step: step, Stream: stream, Data: []byte(l.secret.Text(string(line)) + "\n")})
+	l.run.tell(&event{Kind: "output", Step: step, Stream: stream, Data: append(slices.Clone(line), '\n')})
 }
 
 func (l *listener) listen(e engine.Event) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -85,6 +86,9 @@ const minCore = 7
 // a group of base64. Of each the characters that depend on the secret alone are one literal.
 func writings(v []byte) []literal {
 	list := []literal{newLiteral(v, v, -1)}
+	for _, quoted := range quotings(v) { // which may be escaped once more, in JSON for one
+		list = append(list, newLiteral(quoted, v, -1))
+	}
 	if len(v) < minCore {
 		return list
 	}
@@ -103,6 +107,32 @@ func writings(v []byte) []literal {
 		if strings.ContainsAny(core, "+/") {
 			list = append(list, newLiteral([]byte(strings.NewReplacer("+", "-", "/", "_").Replace(core)), v, rest))
 		}
+	}
+	return list
+}
+
+// quotings returns v as it stands between the quotes of shells: in '...', and in $'...', where it needs more than to be there as it is.
+func quotings(v []byte) (list [][]byte) {
+	if bytes.IndexByte(v, '\'') >= 0 {
+		list = append(list, bytes.ReplaceAll(v, []byte("'"), []byte(`'\''`)))
+	}
+	var b []byte
+	for _, c := range v {
+		switch {
+		case c == '\'' || c == '\\':
+			b = append(b, '\\', c)
+		case c == '\n':
+			b = append(b, `\n`...)
+		case c == '\t':
+			b = append(b, `\t`...)
+		case c < ' ' || c >= 0x7f:
+			b = fmt.Appendf(b, "\\%03o", c)
+		default:
+			b = append(b, c)
+		}
+	}
+	if !bytes.Equal(b, v) {
+		list = append(list, b)
 	}
 	return list
 }

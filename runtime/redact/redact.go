@@ -667,6 +667,28 @@ func (w *Writer) pass(limit int) error {
 	return err
 }
 
+// Pass writes what is held back of whole lines, but for those that could be the first of a secret of several. A text that is read while it comes
+// needs that; what it could still belong to is at most as long as those of Hold.
+func (w *Writer) Pass() error {
+	if w.r == nil {
+		return nil
+	}
+	n := w.r.whole(w.buf)
+	if i := bytes.LastIndex(w.buf[:n], []byte(keyBegin)); i >= 0 && len(w.buf)-i < maxMatch && !bytes.Contains(w.buf[i:n], []byte(keyEnd)) {
+		n = i
+	}
+	if n <= 0 {
+		return nil
+	}
+	return w.pass(n)
+}
+
+// How a private key in PEM begins and ends.
+const (
+	keyBegin = "-----BEGIN "
+	keyEnd   = "-----END "
+)
+
 // Cut ends the text at this place, where its end was lost: of what is held back it drops
 // what could be the beginning of a secret, and returns how many bytes that was: at most
 // those of Hold, if as many were written.

@@ -69,7 +69,7 @@ func NewEvents(w io.Writer, r *redact.Redactor, now func() time.Time) *Events {
 	if now == nil {
 		now = time.Now
 	}
-	return &Events{out: bufio.NewWriter(w), redact: r, now: now}
+	return &Events{out: bufio.NewWriter(w), redact: r, now: now, lines: Lines{Secret: r}}
 }
 
 // Err returns why not all could be written.
@@ -94,7 +94,7 @@ func (e *Events) write(d DocEvent, flush bool) {
 }
 
 func (e *Events) output(step string, stream process.Stream, line []byte) {
-	text := e.redact.Text(string(line))
+	text := string(line)
 	e.write(DocEvent{Event: "output", Step: step, Stream: stream.String(), Text: &text}, false)
 }
 

@@ -50,7 +50,7 @@ func TestJUnit(t *testing.T) {
 	if err := JUnit(&b, NewDocument(rich(), nil, ""), JUnitOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	n, f, err := diagnose.JUnit(bytes.NewReader(b.Bytes()), func(diagnose.Case) {})
+	n, f, err := diagnose.JUnit(bytes.NewReader(b.Bytes()), strings.Clone, func(diagnose.Case) {})
 	if err != nil || n != (diagnose.Tests{Passed: 2, Failed: 2, Skipped: 1}) {
 		t.Errorf("our own reader says %v, %v:\n%s", n, err, b.String())
 	}

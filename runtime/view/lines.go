@@ -37,7 +37,7 @@ type lines struct {
 }
 
 func newLines(m Mode, o Options) *lines {
-	l := &lines{o: o, mode: m, began: time.Now()}
+	l := &lines{o: o, mode: m, began: time.Now(), cut: report.Lines{Secret: o.Redact}}
 	if m != Beat {
 		return l
 	}
