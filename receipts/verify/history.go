@@ -14,7 +14,7 @@ func (s *Session) lookAround(q Query, res *Result) {
 	if q.Tree == nil || s.err != nil {
 		return
 	}
-	h := s.history(nil, *q.Tree)
+	h := s.historyOf(nil, nil, s.passes(nil, q.Level, "").within, *q.Tree)
 	named := make(map[receipts.Hash]bool)
 	for _, r := range res.Refusals {
 		named[r.SHA] = true

@@ -3,6 +3,7 @@ package verify
 import (
 	"bytes"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -474,6 +475,9 @@ func (s *Session) again(f *receipts.Entry) *receipts.Entry {
 	return nil
 }
 
+// anyone stands for all signers together, and for who signs nothing.
+const anyone = math.MaxUint64
+
 // Around returns what else the log says of the trees that receipts ran on: answers of no,
 // commands that were ended early, the last words, controls, and what was accepted, settled or consumed
 // of them. A bundle without it would hide failures that came before its gate.
@@ -524,14 +528,23 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 					continue
 				}
 				seen[t] = true
-				on := s.history(nil, t)
-				for key := range on.about {
-					failures, passes := on.lastWords(Query{}, key, make(map[int64]bool))
-					add(failures...)
-					add(passes...)
-					for _, f := range failures {
-						if e := s.again(f); e != nil {
-							add(e)
+				on := s.historyOf(nil, nil, s.passes(nil, receipts.LevelHash, "").within, t)
+				for key, all := range on.about {
+					// Whose signatures count is for who asks: the last words are those of any of the signers.
+					of := map[uint64][]int64{anyone: all}
+					for _, seq := range all {
+						by := s.index.at(seq).signer
+						of[by] = append(of[by], seq)
+					}
+					for _, about := range of {
+						on.about[key] = about
+						failures, passes := on.lastWords(Query{}, key, make(map[int64]bool))
+						add(failures...)
+						add(passes...)
+						for _, f := range failures {
+							if e := s.again(f); e != nil {
+								add(e)
+							}
 						}
 					}
 				}

@@ -145,7 +145,7 @@ func (w *within) stand(e *receipts.Entry) stand {
 }
 
 // line returns the receipt of the line that started the run of e, or of the nearest one around it that says on what files it ran: of the attempt that
-// went on then, or of the last, which left the run behind. It is nil where no record is known to vouch for e.
+// went on then, or of the last, which left the run behind. It is nil where nothing is known to vouch for e.
 func (w *within) line(e *receipts.Entry) *receipts.Receipt {
 	if !w.has(e) {
 		return nil
