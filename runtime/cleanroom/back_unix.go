@@ -48,7 +48,6 @@ func BringBack(ctx context.Context, s *workspace.Snapshot, from string, names []
 
 // bringBack makes the changes of an upper layer in the tree live, whose files before are those of the checkout; see [BringBack].
 func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, names []string) error {
-	// What goes comes first: a file may take the place of a folder.
 	ordered := slices.Clone(names)
 	slices.Sort(ordered)
 	goes := make(map[string]bool)
@@ -59,15 +58,34 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, n
 			goes[name] = true
 		}
 	}
-	slices.SortStableFunc(ordered, func(a, b string) int {
+	// What goes, goes last: what was moved is in its new place by then, whatever ends this before. Only what is in the way of a new file goes first: below
+	// a folder that it takes the place of, in the place of its own folder, or under a name that a file system may take for one of these.
+	first, comes, above := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	for _, name := range ordered {
+		if !goes[name] {
+			at := strings.ToLower(name)
+			for comes[at] = true; at != ""; {
+				at, _ = split(at)
+				above[at] = true
+			}
+		}
+	}
+	for name := range goes {
+		at := strings.ToLower(name)
+		for first[name] = above[at]; at != "" && !first[name]; at, _ = split(at) {
+			first[name] = comes[at]
+		}
+	}
+	rank := func(name string) int {
 		switch {
-		case goes[a] == goes[b]:
+		case first[name]:
 			return 0
-		case goes[a]:
-			return -1
+		case goes[name]:
+			return 2
 		}
 		return 1
-	})
+	}
+	slices.SortStableFunc(ordered, func(a, b string) int { return rank(a) - rank(b) })
 	names = ordered
 	var edited, inWay []string
 	for _, name := range names {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -90,4 +91,26 @@ func shell(t *testing.T, dir, script string) string {
 		t.Fatalf("%s: %v\n%s", script, err, out)
 	}
 	return string(out)
+}
+
+// TestBackMove has files be moved, and an end come at any moment: each is at its old place or at its new one.
+func TestBackMove(t *testing.T) {
+	for ends := range int64(40) {
+		root, there := t.TempDir(), t.TempDir()
+		put(t, root, "a/one", "the only one\n")
+		put(t, root, "two", "the only two\n")
+		put(t, there, "z/one", "the only one\n")
+		put(t, there, "b/two", "the only two\n")
+		now, err := workspace.Take(t.Context(), root, workspace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var left atomic.Int64
+		left.Store(ends)
+		err = BringBack(waning{t.Context(), &left}, now, there, []string{"a/one", "b/two", "two", "z/one"})
+		text := shell(t, root, "cat $(find . -type f)")
+		if !strings.Contains(text, "only one") || !strings.Contains(text, "only two") {
+			t.Fatalf("after %d looks: %v; what is left: %q", ends, err, text)
+		}
+	}
 }
