@@ -91,6 +91,15 @@ func TestConditions(t *testing.T) {
 		{"asked in another project", one(), func(q *Query) { q.Place = elsewhere }, Missing, receipts.OtherPlace},
 		{"member of another project", one(func(r *receipts.Receipt) { r.Place = elsewhere }), nil, Missing, receipts.OtherPlace},
 
+		{"gate of another project under its own matrix, after a gate here", func(m *maker) {
+			one()(m)
+			m.gate([]receipts.Hash{m.receipt(func(r *receipts.Receipt) { r.Place, r.Matrix = elsewhere, digest })}, func(g *receipts.Gate) { g.Place, g.Matrix = elsewhere, digest })
+		}, nil, Verified, ""},
+		{"gate of another project under its own matrix, and none here", gate(func(g *receipts.Gate) { g.Place, g.Matrix = elsewhere, digest }), nil, Missing, receipts.Missing},
+		{"gate under another matrix, and a failure under this one", func(m *maker) {
+			m.receipt(failing)
+			m.gate([]receipts.Hash{m.receipt(func(r *receipts.Receipt) { r.Matrix, r.Binding = digest, "x" })}, func(g *receipts.Gate) { g.Matrix = digest })
+		}, nil, Failed, receipts.NotSucceeded},
 		{"matrix not trusted", one(), func(q *Query) { q.Policy = "routing.toml changed" }, Policy, receipts.OtherPolicy},
 		{"matrix not trusted, and no gate", func(m *maker) { m.receipt() }, func(q *Query) { q.Policy = "routing.toml changed" }, Policy, receipts.OtherPolicy},
 		{"gate under another matrix", gate(func(g *receipts.Gate) { g.Matrix = digest }), nil, Policy, receipts.OtherPolicy},

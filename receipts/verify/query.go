@@ -234,7 +234,7 @@ func (s *Session) anyGate(q Query) *Result {
 		return &Result{}
 	}
 	var best *Result
-	below, part := 0, int64(-1)
+	below, part, own := 0, int64(-1), 0 // the last is how much of the best is that of this project and these rules
 	consider := func(seq int64) bool {
 		if s.index.at(seq).flags&flagFinal == 0 {
 			part = max(part, seq)
@@ -252,8 +252,8 @@ func (s *Session) anyGate(q Query) *Result {
 			return true
 		}
 		r := s.judge(q, e, whole)
-		if r.Verdict == "" || best == nil {
-			best = r
+		if of := q.own(r.Body); r.Verdict == "" || best == nil || of > own {
+			best, own = r, of
 		}
 		return best.Verdict == ""
 	}
@@ -288,7 +288,29 @@ func (s *Session) anyGate(q Query) *Result {
 	if q.Policy != "" && best.Verdict != Policy {
 		best.no(Policy, receipts.OtherPolicy, receipts.Hash{}, "%s", q.Policy)
 	}
+	if onTree && own < ours && q.Policy == "" {
+		// Gates of another project, or under another matrix, say nothing here, and hide no failure.
+		none := &Result{below: make(map[int64]bool)}
+		none.no(Missing, receipts.Missing, receipts.Hash{}, "no run of a whole script of this project has ended in a gate here under these rules")
+		if s.lookAround(q, none); none.Verdict != Missing || own == 0 && best.Verdict == Policy {
+			return none
+		}
+	}
 	return s.around(q, best)
+}
+
+// ours is what [Query.own] says of a gate of this project and these rules.
+const ours = 2
+
+// own says how much of a gate is that of what is asked about.
+func (q Query) own(g *receipts.Gate) int {
+	switch {
+	case g == nil || g.Place != q.Place:
+		return 0
+	case !q.Matrix.IsZero() && g.Matrix != q.Matrix:
+		return 1
+	}
+	return ours
 }
 
 // around adds to a judgement of a final gate what the rest of the log says of the tree.
