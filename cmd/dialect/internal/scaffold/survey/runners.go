@@ -159,6 +159,16 @@ var aside = []string{"test", "tests", "docs", "doc", "website", "site", "www", "
 // maxNested bounds how many projects below are bound.
 const maxNested = 8
 
+// here reports whether a folder below is one, and no link leads there: what lies elsewhere is no part of the project.
+func (d *draft) here(dir string) bool {
+	for at := dir; at != "."; at = path.Dir(at) {
+		if info, err := os.Lstat(filepath.Join(d.dir, filepath.FromSlash(at))); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
 // nested looks for projects one and two folders down, which the lines of the folder itself do not reach.
 func (d *draft) nested() {
 	var beyond, beside, quiet []string
@@ -174,7 +184,7 @@ func (d *draft) nested() {
 			if names[dir] || foreign(dir) {
 				continue
 			}
-			if info, err := os.Lstat(filepath.Join(d.dir, dir)); err != nil || !info.IsDir() {
+			if !d.here(dir) {
 				continue
 			}
 			names[dir] = true

@@ -330,3 +330,26 @@ func TestLookCircle(t *testing.T) {
 		t.Errorf("%v %q %q", err, p.Found, p.LeftOut)
 	}
 }
+
+// TestLookElsewhere leaves out what a link leads to: it is no part of the project, and nothing of it is tried.
+func TestLookElsewhere(t *testing.T) {
+	other := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(other, "lib"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"lib/package.json": `{"scripts": {"test": "x"}}`, "package.json": `{"scripts": {"test": "x"}}`} {
+		if err := os.WriteFile(filepath.Join(other, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := project(t, files{"svc/package.json": `{"scripts": {"test": "x"}}`}, "node", "npm")
+	for _, name := range []string{"shared", "svc/deep"} {
+		if err := os.Symlink(other, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := survey.Look(dir)
+	if text := fmt.Sprint(p.Lines, p.Found, p.LeftOut); err != nil || strings.Contains(text, "shared") || strings.Contains(text, "deep") || !strings.Contains(text, "svc") {
+		t.Errorf("%v %s", err, text)
+	}
+}
