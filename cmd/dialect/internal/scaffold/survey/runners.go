@@ -159,7 +159,7 @@ var aside = []string{"test", "tests", "docs", "doc", "website", "site", "www", "
 // maxNested bounds how many projects below are bound.
 const maxNested = 8
 
-// here reports whether a folder below is one, and no link leads there: what lies elsewhere is no part of the project.
+// here reports whether a folder below is one, and no link leads there: what lies elsewhere does not belong to the project.
 func (d *draft) here(dir string) bool {
 	for at := dir; at != "."; at = path.Dir(at) {
 		if info, err := os.Lstat(filepath.Join(d.dir, filepath.FromSlash(at))); err != nil || !info.IsDir() {

@@ -331,7 +331,7 @@ func TestLookCircle(t *testing.T) {
 	}
 }
 
-// TestLookElsewhere leaves out what a link leads to: it is no part of the project, and nothing of it is tried.
+// TestLookElsewhere leaves out what a link leads to: it does not belong to the project, and nothing of it is tried.
 func TestLookElsewhere(t *testing.T) {
 	other := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(other, "lib"), 0o777); err != nil {

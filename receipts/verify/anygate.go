@@ -1,0 +1,94 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// anyGate answers by the gate that says most: the newest about the tree that is
+// Verified, else the newest about the tree, else the newest of all. Gates below the
+// level that is asked for are left aside, and hide nothing.
+func (s *Session) anyGate(q Query) *Result {
+	if len(s.problems) > 0 || s.err != nil {
+		return &Result{}
+	}
+	var best *Result
+	below, part, own := 0, int64(-1), 0 // the last is how much of the best is that of this project and these rules
+	consider := func(seq int64) bool {
+		if s.index.at(seq).flags&flagFinal == 0 {
+			part = max(part, seq)
+			return false
+		}
+		e := s.entry(seq)
+		if e == nil {
+			return true
+		}
+		if e.Level < q.Level {
+			below++
+			return false
+		}
+		if s.stopped() {
+			return true
+		}
+		r := s.judge(q, e, whole)
+		if of := q.own(r.Body); r.Verdict == "" || best == nil || of > own {
+			best, own = r, of
+		}
+		return best.Verdict == ""
+	}
+	if q.Tree != nil {
+		gates := s.history(map[uint64]bool{}, *q.Tree).gates
+		for i := len(gates) - 1; i >= 0 && s.err == nil; i-- {
+			if consider(gates[i]) {
+				break
+			}
+		}
+	}
+	onTree := best != nil
+	if best == nil {
+		below = 0
+		if e := s.nearest(q, &below); e != nil {
+			best = s.judge(q, e, whole)
+		}
+	}
+	if best == nil {
+		best = &Result{below: make(map[int64]bool)}
+		if below > 0 {
+			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here is signed with a key that counts: %s", belowText(below))
+		} else {
+			best.no(Missing, receipts.Missing, receipts.Hash{}, "no run of a whole script has ended in a gate here")
+		}
+	}
+	if onTree {
+		best.Below += below
+	} else if part >= 0 {
+		best.Notes = append(best.Notes, fmt.Sprintf("the gate %s on these files is not final: it is of single lines (run -e, SCRIPT:LINE), of the first lines of a script, of a value that --set changed, or was made without --require", receipts.GateID(s.index.at(part).sha)))
+	}
+	if q.Policy != "" && best.Verdict != Policy {
+		best.no(Policy, receipts.OtherPolicy, receipts.Hash{}, "%s", q.Policy)
+	}
+	if onTree && own < ours && q.Policy == "" {
+		// Gates of another project, or under another matrix, say nothing here, and hide no failure.
+		none := &Result{below: make(map[int64]bool)}
+		none.no(Missing, receipts.Missing, receipts.Hash{}, "no run of a whole script of this project has ended in a gate here under these rules")
+		if s.lookAround(q, none); none.Verdict != Missing || own == 0 && best.Verdict == Policy {
+			return none
+		}
+	}
+	return s.around(q, best)
+}
+
+// ours is what [Query.own] says of a gate of this project and these rules.
+const ours = 2
+
+// own says how much of a gate is that of what is asked about.
+func (q Query) own(g *receipts.Gate) int {
+	switch {
+	case g == nil || g.Place != q.Place:
+		return 0
+	case !q.Matrix.IsZero() && g.Matrix != q.Matrix:
+		return 1
+	}
+	return ours
+}
