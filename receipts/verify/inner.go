@@ -146,6 +146,19 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 	return list, unspent
 }
 
+// since returns what runs of the lines of a gate left that it did not take in: passes of which nothing else was known then, and of whose commands something
+// failed since, or which is known now.
+func (s *Session) since(g *receipts.Gate, members []*receipts.Entry, level int) []receipts.Hash {
+	if g.Run == "" {
+		return nil
+	}
+	list, _ := s.nested(receipts.GateRequest{Run: g.Run, Level: level, Tree: g.Tree}, members)
+	return slices.DeleteFunc(list, func(h receipts.Hash) bool {
+		e := s.bySHA(h)[h]
+		return e == nil || receipt(e) == nil
+	})
+}
+
 // matters returns what reports whether one of the receipts in loose, which no gate took in, has to be looked at for the gate g over the line that
 // started its run: there may be very many, and of most nothing is known but that they passed.
 func (s *Session) matters(g receipts.GateRequest, loose map[receipts.Hash]*receipts.Entry) func(*receipts.Entry) bool {

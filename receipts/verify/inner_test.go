@@ -706,3 +706,28 @@ func TestInnerForged(t *testing.T) {
 		}
 	}
 }
+
+// TestBelowSince has a run that a line started leave a pass without a gate, which nothing contradicts until the line runs again.
+func TestBelowSince(t *testing.T) {
+	for name, want := range map[string]Verdict{"fails": Failed, "passes": Verified, "fails, and passes": Flaky} {
+		m := newMaker(t)
+		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		m.receipt(started, func(r *receipts.Receipt) { r.Run = "r-6" })
+		h := m.receipt(of("all"))
+		d := m.decide(Options{}, requestFor(h))
+		m.gate([]receipts.Hash{h}, func(g *receipts.Gate) { g.Nested = d.Nested })
+		m.run("r-7", func(r *receipts.Run) { r.Parent = "r-8/1" })
+		in := func(r *receipts.Receipt) { r.Run = "r-7" }
+		if name != "passes" {
+			m.receipt(started, in, failing)
+		}
+		if name != "fails" {
+			m.run("r-9", func(r *receipts.Run) { r.Parent = "r-8/1" })
+			m.receipt(started, func(r *receipts.Receipt) { r.Run = "r-9" })
+		}
+		m.receipt(of("all"), func(r *receipts.Receipt) { r.Run = "r-8" })
+		if res := ask(t, m.open(Options{}), asked(strict, nothing)); res.Verdict != want || len(d.Nested) > 0 {
+			t.Errorf("the line runs again, and what it starts %s: %s, want %s", name, told(res), want)
+		}
+	}
+}

@@ -489,6 +489,7 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 		commands := make(map[uint64]bool)
 		var stands []stand
 		var trees []receipts.Tree
+		var since []*receipts.Entry
 		for _, e := range named {
 			switch b := body(e).(type) {
 			case *receipts.Receipt:
@@ -497,6 +498,18 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 			case *receipts.Gate:
 				if b.Tree != nil {
 					trees = append(trees, *b.Tree)
+				}
+				var members []*receipts.Entry
+				for _, h := range b.Members {
+					if m := named[h]; m != nil {
+						members = append(members, m)
+					}
+				}
+				for sha, m := range s.bySHA(s.since(b, members, receipts.LevelHash)...) {
+					if r := receipt(m); named[sha] == nil {
+						commands[commandKey(r.Command, r.Dir, r.Place)] = true
+						stands, since = append(stands, p.within.stand(m)), append(since, m)
+					}
 				}
 			}
 		}
@@ -507,6 +520,7 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 				found[e.Seq] = e
 			}
 		}
+		add(since...)
 		about := make(map[uint64]bool)
 		for _, sha := range hashes {
 			about[short(sha)] = true

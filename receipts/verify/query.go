@@ -344,7 +344,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	for _, m := range res.Members {
 		res.Level = min(res.Level, m.Level)
 	}
-	res.Inner = s.inner(res.nested, res.Members, func(sha receipts.Hash) {
+	res.Inner = s.inner(append(res.nested, s.since(g, res.Members, q.Level)...), res.Members, func(sha receipts.Hash) {
 		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run that a line of the gate %s started", sha.Short(), id)
 	})
 	// A producer's own word is never raised, only lowered.
