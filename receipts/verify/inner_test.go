@@ -707,9 +707,10 @@ func TestInnerForged(t *testing.T) {
 	}
 }
 
-// TestBelowSince has a run that a line started leave a pass without a gate, which nothing contradicts until the line runs again.
+// TestBelowSince has a run that a line started leave a pass without a gate, which nothing contradicts until the line runs again. That run has no gate whose pass would
+// undo what fails in it.
 func TestBelowSince(t *testing.T) {
-	for name, want := range map[string]Verdict{"fails": Failed, "passes": Verified, "fails, and passes": Flaky} {
+	for name, want := range map[string]Verdict{"fails": Failed, "passes": Verified, "fails, and passes": Failed} {
 		m := newMaker(t)
 		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
 		m.receipt(started, func(r *receipts.Receipt) { r.Run = "r-6" })
