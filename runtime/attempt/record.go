@@ -190,6 +190,7 @@ func stream(o process.Output) receipts.Stream {
 // fault of its step and not of the store: a plain receipt takes its place, so that the attempt
 // leaves a trace.
 func (x *Executor) record(res *Report, fill func(*receipts.Receipt)) {
+	res.Detail = x.opt.Redact.Text(res.Detail) // before a report makes one line of it, or less
 	if x.ledger.store == nil {
 		return
 	}

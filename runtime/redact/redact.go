@@ -73,9 +73,15 @@ func (r *Redactor) Through(w io.Writer, write func(w io.Writer) error) error {
 // New returns a Redactor.
 func New(o Options) *Redactor {
 	r := &Redactor{key: o.Key, hold: maxMatch}
+	add := func(v string) {
+		r.literals = append(r.literals, writings([]byte(v))...)
+		if line := strings.TrimRight(v, "\r\n"); len(line) >= minValue && len(line) < len(v) { // as a file gives it; who prints it ends the line himself
+			r.literals = append(r.literals, writings([]byte(line))...)
+		}
+	}
 	for _, v := range o.Declared {
 		if v != "" {
-			r.literals = append(r.literals, writings([]byte(v))...)
+			add(v)
 		}
 	}
 	for _, kv := range o.Environ {
@@ -87,7 +93,7 @@ func New(o Options) *Redactor {
 			r.names[name] = true
 		}
 		if SecretName(name) && secretValue(name, value) {
-			r.literals = append(r.literals, writings([]byte(value))...)
+			add(value)
 		}
 	}
 	slices.SortStableFunc(r.literals, func(a, b literal) int {

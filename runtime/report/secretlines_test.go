@@ -60,3 +60,13 @@ func TestCommandSecret(t *testing.T) {
 		}
 	}
 }
+
+// TestSecretLineEnd has a secret whose value ends in a line end be printed without it.
+func TestSecretLineEnd(t *testing.T) {
+	r := redact.New(redact.Options{Declared: []string{"a-declared-one\n"}, Environ: []string{"MY_TOKEN=Qx7-EFGH9912zzW\r\n"}})
+	for _, text := range []string{"say a-declared-one.", "say Qx7-EFGH9912zzW."} {
+		if out := r.Text(text); !strings.HasPrefix(out, "say [redacted:") {
+			t.Error(out)
+		}
+	}
+}
