@@ -547,8 +547,9 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 					// Whose signatures count is for who asks: the last words are those of any of the signers.
 					of := map[uint64][]int64{anyone: all}
 					for _, seq := range all {
-						by := s.index.at(seq).signer
-						of[by] = append(of[by], seq)
+						if by := s.index.at(seq).signer; by != 0 {
+							of[by] = append(of[by], seq)
+						}
 					}
 					for _, about := range of {
 						on.about[key] = about
