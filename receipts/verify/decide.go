@@ -308,22 +308,22 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 	if len(leaves) == 0 {
 		return
 	}
-	bySHA, lines := make(map[receipts.Hash]receipts.Expectation), make(map[string]receipts.Expectation)
+	names, steps := make(map[receipts.Hash]string), make(map[string]string) // of the steps, as the request has them
 	for _, x := range g.Expect {
-		bySHA[x.SHA] = x
+		names[x.SHA] = x.Step
 	}
 	for i := range d.Records {
 		if r := receipt(&d.Records[i]); r != nil {
-			lines[stepOf(r)] = bySHA[d.Records[i].SHA]
+			steps[stepOf(r)] = names[d.Records[i].SHA]
 		}
 	}
 	for _, m := range leaves {
-		x := receipts.Expectation{}
+		step := ""
 		if m.By != nil {
-			x = lines[stepOf(m.By)]
+			step = steps[stepOf(m.By)]
 		}
 		if reason, text := s.lastWord(g, m, h, last, counted, d); reason != "" {
-			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: reason, SHA: m.SHA, Step: x.Step,
+			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: reason, SHA: m.SHA, Step: step,
 				Message: fmt.Sprintf("%s: the receipt %s %s", Query{Place: g.Place}.nameLeaf(m), m.SHA.Short(), text)})
 		}
 	}

@@ -554,6 +554,16 @@ func TestBelowOtherFiles(t *testing.T) {
 	}
 }
 
+// signedBy makes receipts that a key signs, where all else is not signed.
+func (m *maker) signedBy(s *receipts.Signer) func(...func(*receipts.Receipt)) receipts.Hash {
+	return func(change ...func(*receipts.Receipt)) receipts.Hash {
+		m.t.Helper()
+		m.sign = s
+		defer func() { m.sign = nil }()
+		return m.receipt(change...)
+	}
+}
+
 // TestBelowLeft has a line leave a run behind that fails later on, and another line wait for it; and one that fails below many others.
 func TestBelowLeft(t *testing.T) {
 	s, keys := newSigner(t)
@@ -596,11 +606,7 @@ func TestBelowLeft(t *testing.T) {
 	} {
 		for _, level := range []int{receipts.LevelHash, receipts.LevelKey} {
 			m := newMaker(t)
-			list := c.log(m, func(change ...func(*receipts.Receipt)) receipts.Hash {
-				m.sign = s
-				defer func() { m.sign = nil }()
-				return m.receipt(change...)
-			})
+			list := c.log(m, m.signedBy(s))
 			g := requestFor(list...)
 			g.Level = level
 			m.sign = s
@@ -688,11 +694,7 @@ func TestInnerForged(t *testing.T) {
 		}, Verified},
 	} {
 		m := newMaker(t)
-		list := c.log(m, func(change ...func(*receipts.Receipt)) receipts.Hash {
-			m.sign = s
-			defer func() { m.sign = nil }()
-			return m.receipt(change...)
-		})
+		list := c.log(m, m.signedBy(s))
 		g := requestFor(list...)
 		g.Level, g.Retries = receipts.LevelKey, map[string]bool{"test_again": true}
 		m.sign = s
