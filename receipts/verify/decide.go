@@ -560,7 +560,8 @@ func (s *Session) Met(q Query, need Requirement) (bool, error) {
 		return false, s.err
 	}
 	key := commandKey(need.Command, need.Dir, q.Place)
-	_, passes := s.history(map[uint64]bool{key: true}, *q.Tree).lastWords(q, key, make(map[int64]bool))
+	h := s.historyOf(map[uint64]bool{key: true}, nil, s.passes(nil, q.Level, "").within, *q.Tree) // as [Session.lookAround] asks
+	_, passes := h.lastWords(q, key, make(map[int64]bool))
 	return slices.ContainsFunc(passes, func(e *receipts.Entry) bool { return need.Meets(receipt(e)) }), s.err
 }
 
