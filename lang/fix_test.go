@@ -91,7 +91,7 @@ func FuzzFix(f *testing.F) {
 		}
 		f.Add(text)
 	}
-	for _, s := range []string{"\ufeff- `Test` with `go`.\r\n```\n", "* [x] 1) x y. `", "“a” b", "a \"b\".`", "`` ` # x"} {
+	for _, s := range []string{"\ufeff- `Test` with `go`.\r\n```\n", "* [x] 1) x y. `", "“a” b", "a \"b\".`", "`` ` # x", "Test with all `#` a", "Test `#` with all #. # c", "Test with all a=`#` `#`."} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -36,7 +36,7 @@ func Format(src *diag.Source) ([]byte, diag.List) {
 		case len(line) == 0:
 			blanks++
 			continue
-		case out.Len() > 0:
+		case out.Len() > 0 || bytes.HasPrefix(line, []byte("\ufeff")): // which a file that begins with it does not count as text
 			for range blanks {
 				out.WriteByte('\n')
 			}
@@ -60,7 +60,10 @@ func (p *parser) format(n int) (line []byte, keep bool) {
 	case c != nil && !c.Bad:
 		return p.canonical(c, n), true
 	case c != nil:
-		line := bytes.TrimPrefix(p.src.Line(n), []byte("\ufeff"))
+		line := p.src.Line(n)
+		if rest, ok := bytes.CutPrefix(line, []byte("\ufeff")); ok && n == 1 && !bytes.HasPrefix(rest, []byte("\ufeff")) { // else it is the fault
+			line = rest
+		}
 		short := bytes.TrimRight(line, " \t")
 		switch {
 		case !bytes.HasSuffix(short, []byte("\r")):

@@ -72,7 +72,7 @@ func FuzzFormat(f *testing.F) {
 		}
 		f.Add(text)
 	}
-	for _, s := range []string{"- `Test` with `pytest`.\r\n", "\ufeff```\n1. tEST WITH x a=\"b \\\" c\" # d\n", "Set a to b. # c", "*\t[x] # y", "\"a\" b", "x y...", "Test with `a b`", "1. ``` # x"} {
+	for _, s := range []string{"- `Test` with `pytest`.\r\n", "\ufeff```\n1. tEST WITH x a=\"b \\\" c\" # d\n", "Set a to b. # c", "*\t[x] # y", "\"a\" b", "x y...", "Test with `a b`", "1. ``` # x", "Test with all `#` a", "Test `#` with all #. # c", "Test with all a=`#` `#`.", "\ufeff\ufeffTest with go", "Test with go\n\ufeff```\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

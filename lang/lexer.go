@@ -128,6 +128,11 @@ func (p *parser) lexWord(i, end int) int {
 	if e == i {
 		return j // nothing but backticks
 	}
+	if string(text[i:e]) == "#" { // in backticks, or with a full stop: without them it would be another thing
+		p.hash(i, j)
+		p.push(junkToken, i, e, "#")
+		return j
+	}
 	p.checkQuotes(i, e)
 	if len(p.tokens) > 0 && isOperator(text[i:e]) {
 		p.shellOperator(i, e)
@@ -190,6 +195,15 @@ func (p *parser) checkQuotes(i, j int) {
 	}
 }
 
+func (p *parser) hash(i, j int) {
+	for k := range p.list { // without the backticks, or the full stop, it begins one
+		for n := range p.list[k].Fixes {
+			p.list[k].Fixes[n].Applicability = diag.MaybeIncorrect
+		}
+	}
+	p.fault(diag.MissingValue, i, j, "a # on its own begins a comment").hint(`as a value it is written "#"`)
+}
+
 func (p *parser) shellOperator(i, j int) {
 	word := string(p.src.Text[i:j])
 	if word == `\` {
@@ -224,6 +238,7 @@ func isOperator(word []byte) bool {
 // what it left out once it knows all of it.
 func (p *parser) trimWord(i, j int, last bool) int {
 	text := p.src.Text
+	end := j
 	var stops, ticks []diag.Edit // the last one first
 	for j > i && text[j-1] == '`' || last && isFullStop(text[i:j]) {
 		k := j
@@ -236,6 +251,10 @@ func (p *parser) trimWord(i, j int, last bool) int {
 			j--
 		}
 		ticks = append(ticks, diag.Edit{File: p.src.Name, Span: p.span(j, k)})
+	}
+	if len(stops) > 1 && len(ticks) > 0 { // by one fix: without what is between them, stops would be another thing
+		whole := diag.Edit{File: p.src.Name, Span: p.span(j, end)}
+		stops, ticks = []diag.Edit{whole}, []diag.Edit{whole}
 	}
 	if len(stops) > 0 {
 		at := stops[0].Span

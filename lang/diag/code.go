@@ -81,6 +81,7 @@ const (
 	FlagArgument    Code = "flag-argument" // a value that begins with "-"
 	UnknownVariable Code = "unknown-variable"
 	OddPreposition  Code = "odd-preposition"
+	RunsItself      Code = "runs-itself" // a line that runs the script which it is in
 	EmptyScript     Code = "empty-script"
 	MCPCall         Code = "mcp-call"     // the server, or its schema, says no (check --online)
 	Prose           Code = "prose"        // a sentence, or words around a command

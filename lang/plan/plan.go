@@ -32,6 +32,9 @@ type Plan struct {
 	Named []string
 
 	Servers map[string]Server // MCP servers that the matrix declares; nil for none
+
+	Sets   []map[string]string // variables: of the script, of the matrix, and of the environment of each of its bindings, also of those that Steps leave out
+	Hidden []string            // those of the script, and the values of lines that Steps leaves out, that the matrix declares as secret
 }
 
 // A Server says how to reach an MCP server: a command that speaks over its
@@ -71,7 +74,8 @@ type Matrix struct {
 	Inputs map[string][]string // of each binding that names inputs, its patterns; see [Step]
 	Scopes map[string][]string // of each binding that names files, its patterns; likewise
 
-	Retries map[string]bool // the bindings with retries
+	Retries map[string]bool   // the bindings with retries
+	Env     map[string]string // a digest of the variables of each that sets some
 }
 
 // A Clean says how commands run in a clean checkout.
@@ -106,6 +110,7 @@ type File struct {
 	Problem string // why it could not be read; empty if it was, or is absent
 	Content []byte // nil if absent or not read
 	SHA256  [32]byte
+	Own     bool // Content was read from a commit of the repository
 }
 
 // A Kind says what carries a step out.
@@ -150,6 +155,7 @@ type Step struct {
 	Kind   Kind
 	Target string   // for Builtin, MCP and Task (the name of the agent)
 	Argv   []string // for Task: the agent's command, nil if none is configured; for Builtin: Target and its values; for Process: the template after substitution, before PATH look-up; for a shell step sh, -c, the script, sh, the values
+	Same   []string // what [Step.Identity] is, where Values has secrets
 	Shell  bool     // the matrix asked for a shell
 
 	Arguments string   // for MCP: the JSON object that the matrix makes of the values; empty: the values are the arguments
@@ -195,12 +201,13 @@ type Origin struct {
 }
 
 // Command is what a step carries out, as a list of words: the argv of a process, or, of what
-// starts none, its target and the values, in a form of their own. Receipts name it.
+// starts none, its target and the values, in a form of their own. Of a task it is both: an agent may be given what it is asked on its standard
+// input. Receipts name it.
 func (s *Step) Command() []string {
-	if len(s.Argv) > 0 {
+	if len(s.Argv) > 0 && s.Kind != Task {
 		return s.Argv
 	}
-	words := []string{string(s.Kind) + ":" + s.Target}
+	words := append(slices.Clip(s.Argv), string(s.Kind)+":"+s.Target)
 	if s.Arguments != "" {
 		return append(words, s.Arguments) // the values are in it
 	}
@@ -212,6 +219,45 @@ func (s *Step) Command() []string {
 		}
 	}
 	return words
+}
+
+// Identity is what tells a step's command from others, and what the digest of one is over: Command with [HiddenValue] for each of the values that
+// the binding declares as secret. A mark made with a key would not do: who can remove the key gives the command another identity, under which
+// what it failed is not found.
+func (s *Step) Identity() []string {
+	if s.Same != nil {
+		return s.Same
+	}
+	return s.Command()
+}
+
+// HiddenValue stands for each declared secret in what tells commands apart.
+const HiddenValue = "[secret]"
+
+// WithoutSecrets returns text with [HiddenValue] for each of the secrets of s, where it stands as it is.
+func (s *Step) WithoutSecrets(text string) string {
+	var pairs []string
+	for _, v := range slices.SortedStableFunc(slices.Values(s.Values), func(a, b Value) int { return len(b.Text) - len(a.Text) }) {
+		if v.Secret && v.Text != "" {
+			pairs = append(pairs, v.Text, HiddenValue)
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// Secret reports whether the command of a step has a value that the binding declares as secret.
+func (s *Step) Secret() bool {
+	return slices.ContainsFunc(s.Values, func(v Value) bool { return v.Secret })
+}
+
+// Secrets returns the values of s itself that the binding declares as secret.
+func (s *Step) Secrets() (values []string) {
+	for _, v := range s.Values {
+		if v.Secret {
+			values = append(values, v.Text)
+		}
+	}
+	return values
 }
 
 // A Value is a value of the line and the placeholder that it filled.
@@ -280,28 +326,35 @@ func (p *Plan) Secrets() (values []string) {
 	if p == nil {
 		return nil
 	}
-	Walk(p.Steps, func(s *Step) {
-		for _, v := range s.Values {
-			if v.Secret {
-				values = append(values, v.Text)
-			}
-		}
-	})
+	return append(secrets(p.Steps), p.Hidden...)
+}
+
+// Hide adds the secrets of steps that are left out to those of p.
+func (p *Plan) Hide(steps ...*Step) { p.Hidden = append(p.Hidden, secrets(steps)...) }
+
+func secrets(steps []*Step) (values []string) {
+	Walk(steps, func(s *Step) { values = append(values, s.Secrets()...) })
 	return values
 }
 
-// Environ returns what the steps of p and its servers set for programs, as "NAME=VALUE": variables, and headers of requests, with "_" for "-".
+// Environ returns what the steps of p and its servers set for programs, and what p was bound with, as "NAME=VALUE": variables, and headers of
+// requests, with "_" for "-".
 // A text that the runtime replaces is left out: what it stands for is in the environment.
 func (p *Plan) Environ() (list []string) {
 	if p == nil {
 		return nil
 	}
+	seen := make(map[[2]string]bool) // most bindings set the same ones
 	add := func(set map[string]string) {
 		for name, value := range set {
-			if !strings.Contains(value, "${") {
+			if kv := [2]string{name, value}; !seen[kv] && !strings.Contains(value, "${") {
+				seen[kv] = true
 				list = append(list, strings.ReplaceAll(name, "-", "_")+"="+value)
 			}
 		}
+	}
+	for _, set := range p.Sets {
+		add(set)
 	}
 	Walk(p.Steps, func(s *Step) { add(s.Env) })
 	for _, s := range p.Servers {

@@ -34,3 +34,20 @@ func TestEnviron(t *testing.T) {
 		t.Errorf("of no plan: %q", got)
 	}
 }
+
+// TestIdentity: the command of a step is what it is known by, and for a task that is what it asks, too.
+func TestIdentity(t *testing.T) {
+	ask := func(what string) []string {
+		return (&Step{Kind: Task, Target: "new_task", Argv: []string{"sh", "agent.sh"}, Values: []Value{{Name: "object", Text: what}}}).Identity()
+	}
+	if hard, easy := ask("hard"), ask("easy"); slices.Equal(hard, easy) || !slices.Equal(hard, []string{"sh", "agent.sh", "task:new_task", "hard"}) {
+		t.Errorf("%q, %q", hard, easy)
+	}
+	s := &Step{Argv: []string{"true"}, Values: []Value{{Text: "abc", Secret: true}, {Text: "abcabc", Secret: true}, {Text: "x"}, {Text: "", Secret: true}}}
+	if got := s.WithoutSecrets("abcabc abc x"); got != "[secret] [secret] x" || !s.Secret() {
+		t.Errorf("%q", got)
+	}
+	if s.Same = []string{"other"}; s.Identity()[0] != "other" {
+		t.Error("it is not what the plan says")
+	}
+}

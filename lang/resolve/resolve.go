@@ -7,7 +7,8 @@
 // another. A plan that comes with errors holds the lines that could be bound
 // and must not be run.
 //
-// The package runs nothing, reads no file and looks for no executable.
+// The package runs nothing, reads no file and looks for no executable. It is one package of more than 1,500 lines because what a line is bound to,
+// what is wrong with it and what it meant instead are found in one walk over its words.
 //
 // # Values
 //
@@ -31,6 +32,8 @@
 package resolve
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,13 +81,17 @@ type Options struct {
 func Matrix(m *routing.Matrix) plan.Matrix {
 	files := slices.Clone(m.Read)
 	slices.SortFunc(files, func(a, b plan.File) int { return strings.Compare(a.Path, b.Path) })
-	retries := make(map[string]bool)
+	retries, env := make(map[string]bool), make(map[string]string)
 	for _, b := range m.Bindings {
 		if b.Budget.Retries > 0 {
 			retries[b.Name] = true
 		}
+		if len(b.Env) > 0 {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%q", b.Env)) // in the order of the names
+			env[b.Name] = string(sum[:])
+		}
 	}
-	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Clean: m.Clean, Inputs: patterns(m, func(b *routing.Binding) []string { return b.Inputs }), Scopes: patterns(m, scope), Retries: retries}
+	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Clean: m.Clean, Inputs: patterns(m, func(b *routing.Binding) []string { return b.Inputs }), Scopes: patterns(m, scope), Retries: retries, Env: env}
 }
 
 // bent reports whether a variable was set to another value than the matrix gives it: what runs then is not what the two files say.
@@ -105,6 +112,12 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 	p := &plan.Plan{
 		Script: o.Script,
 		Matrix: Matrix(m),
+		Sets:   []map[string]string{o.Vars, m.Vars},
+	}
+	for _, b := range m.Bindings {
+		if len(b.Env) > 0 {
+			p.Sets = append(p.Sets, b.Env)
+		}
 	}
 	p.Budget, p.Parallel = m.Run, m.Parallel
 	if len(m.Servers) > 0 {
@@ -114,10 +127,22 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 		p.Script.Name = f.Source.Name
 	}
 	p.Script.Part = p.Script.Part || o.Line != 0 || len(o.Lines) > 0 || bent(m, o)
+	hides := r.declared(p)
+	var left *resolver // binds lines that are left out, for their secrets: a report names the variables of the run
 	found, said := false, o.Parsed
 	for i, c := range f.Commands {
 		n := c.Span.Start.Line
 		if o.Line != 0 && n != o.Line {
+			if hides {
+				if left == nil {
+					left = newResolver(f.Source, m, o)
+				}
+				if s := left.line(c, i+1, nil); s != nil {
+					p.Hide(s)
+				} else {
+					left.faulty(c)
+				}
+			}
 			continue
 		}
 		found = true
@@ -130,11 +155,14 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 			plan.Walk([]*plan.Step{s}, func(s *plan.Step) { p.Named = append(p.Named, s.Files...) })
 			if len(o.Lines) == 0 || slices.Contains(o.Lines, n) {
 				p.Steps = append(p.Steps, s)
+			} else {
+				p.Hide(s)
 			}
 		}
 		said = said[of:]
 	}
 	if len(o.Member) > 0 && len(p.Steps) > 0 {
+		p.Hide(p.Steps[0])
 		p.Steps = r.member(p.Steps[0])
 	}
 	r.before(said, len(f.Source.Text)+2)
@@ -144,7 +172,44 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 	if len(f.Commands) == 0 {
 		r.empty()
 	}
+	if p.Hidden = append(p.Hidden, r.hidden...); left != nil {
+		p.Hidden = append(p.Hidden, left.hidden...)
+	}
 	return p, r.all.List()
+}
+
+// faulty takes all values of a line that does not bind for secrets, if its binding has some: which of them is which is not known.
+func (r *resolver) faulty(c *lang.Command) {
+	b := r.lookup(c.Verb.Text, c.Noun.Text)
+	if b == nil || !hasSecrets(b) {
+		return
+	}
+	inputs, _ := r.expand(c)
+	for _, in := range inputs {
+		for _, part := range append(in.parts, in.text) {
+			if len(part) >= minPart {
+				r.hidden = append(r.hidden, part)
+			}
+		}
+	}
+}
+
+// hasSecrets reports whether b, or a member of it, declares one.
+func hasSecrets(b *routing.Binding) bool {
+	return len(b.Secrets) > 0 || b.Kind == plan.Composite && slices.ContainsFunc(b.Members, hasSecrets)
+}
+
+// declared reports whether the matrix declares secrets, and adds the variables of their names to those of p.
+func (r *resolver) declared(p *plan.Plan) (any bool) {
+	for _, b := range r.m.Bindings {
+		for _, name := range b.Secrets {
+			any = true
+			if value := r.o.Vars[name]; value != "" && !slices.Contains(p.Hidden, value) {
+				p.Hidden = append(p.Hidden, value)
+			}
+		}
+	}
+	return any
 }
 
 // Check parses src and binds it to m, and says what is wrong with both, as [lang.Parse] and
@@ -262,7 +327,8 @@ type resolver struct {
 
 	trials int // texts that were tried as commands; see [resolver.sequence]
 
-	known []string // variables that have a value; see variableNames
+	hidden []string // variables that are parts of secrets
+	known  []string // variables that have a value; see variableNames
 
 	bound map[*routing.Binding]*bound
 	words map[[2]string]route // by verb and noun as written
@@ -344,6 +410,9 @@ func (r *resolver) command(c *lang.Command, position int) *plan.Step {
 	if c.Prep.Text != "" && len(b.Prepositions) > 0 {
 		r.preposition(c, b)
 	}
+	if r.o.Script.Path != "" && runs(b, r.o.Script.Path) {
+		r.warnf(diag.RunsItself, span(c.Verb.Span, c.Noun.Span), "%q runs the script that it is a line of", b.Verb+" "+b.Noun).Hint = "take the line out, or have it run another script or single lines (FILE:LINE)"
+	}
 	if b.Kind == "" {
 		return nil
 	}
@@ -358,6 +427,11 @@ func (r *resolver) command(c *lang.Command, position int) *plan.Step {
 	filled.preposition = c.Prep.Key()
 	line := plan.Line{File: r.file, Number: c.Span.Start.Line, Text: c.Text, Span: c.Span}
 	return r.step(d, strconv.Itoa(position), line, &filled)
+}
+
+// runs reports whether b, or a member of it, runs that script.
+func runs(b *routing.Binding, script string) bool {
+	return slices.Contains(b.Runs, script) || slices.ContainsFunc(b.Members, func(m *routing.Binding) bool { return runs(m, script) })
 }
 
 // member returns s with the member alone that is asked for, and so on below it; nothing if there is none.
@@ -454,12 +528,27 @@ func (r *resolver) step(d *bound, id string, line plan.Line, v *filled) *plan.St
 	s.ID, s.Line, s.Preposition = id, line, v.preposition
 	b := d.source
 	s.Values = v.values
-	switch {
-	case b.Kind == plan.Composite:
+	if b.Kind == plan.Composite {
 		s.Members = make([]*plan.Step, len(d.members))
 		for i, m := range d.members {
 			s.Members[i] = r.step(m, id+"."+strconv.Itoa(i+1), line, &filled{preposition: v.preposition, values: v.only(m)})
 		}
+		return s
+	}
+	r.carries(d, s, v)
+	if s.Secret() {
+		other := *s
+		without := v.without()
+		other.Values, other.Line.Text = without.values, s.WithoutSecrets(s.Line.Text)
+		r.carries(d, &other, without)
+		s.Same = other.Command()
+	}
+	return s
+}
+
+// carries fills in what a step carries out.
+func (r *resolver) carries(d *bound, s *plan.Step, v *filled) {
+	switch b := d.source; {
 	case b.Script != nil:
 		params := make([]string, 0, len(d.params.Names)+len(v.rest))
 		for _, name := range d.params.Names {
@@ -486,5 +575,4 @@ func (r *resolver) step(d *bound, id string, line plan.Line, v *filled) *plan.St
 			}, v.rest)
 		}
 	}
-	return s
 }

@@ -277,3 +277,49 @@ func BenchmarkResolve(b *testing.B) {
 		}
 	}
 }
+
+// TestIdentity: what differs in a declared secret alone is one command, whatever else the words of the command hold.
+func TestIdentity(t *testing.T) {
+	m := matrix(t, []byte(`
+[commands.check_door]
+verb = "check"
+noun = "door"
+tool = "sh door.sh alphabeta {id} {what} x{id}"
+secrets = ["id"]
+[commands.check_all]
+verb = "check"
+noun = "all"
+tool = "sh all.sh {args...}"
+secrets = ["args"]
+[commands.check_both]
+verb = "check"
+noun = "both"
+composite = ["check_door"]
+`))
+	identity := func(line string) []string {
+		t.Helper()
+		_, p, l := resolveText(m, line+"\n", Options{})
+		if l.Err() != nil || len(p.Steps) != 1 {
+			t.Fatal(l)
+		}
+		s := p.Steps[0]
+		if len(s.Members) > 0 {
+			s = s.Members[0]
+		}
+		return s.Identity()
+	}
+	want := []string{"sh", "door.sh", "alphabeta", plan.HiddenValue, "beta", "x" + plan.HiddenValue}
+	for _, id := range []string{"beta", "real", "sh", "x", "[secret]", `""`} {
+		for _, noun := range []string{"door", "both"} {
+			if got := identity("Check with " + noun + " id=" + id + " what=beta"); !slices.Equal(got, want) {
+				t.Errorf("%s, %s: %q", noun, id, got)
+			}
+		}
+	}
+	if got := identity("Check with door id=beta what=other"); slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := identity("Check with all a sh a"); !slices.Equal(got, []string{"sh", "all.sh", plan.HiddenValue, plan.HiddenValue, plan.HiddenValue}) {
+		t.Errorf("%q", got)
+	}
+}

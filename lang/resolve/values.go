@@ -17,7 +17,8 @@ import (
 type input struct {
 	name    lang.Word // empty for the object and positional arguments
 	text    string
-	written string // the text before its variables are substituted: messages show it, as a variable may hold a secret
+	written string   // the text before its variables are substituted: messages show it, as a variable may hold a secret
+	parts   []string // the values of its variables
 	span    diag.Span
 }
 
@@ -39,6 +40,24 @@ func (v *filled) get(name string) string {
 		}
 	}
 	return ""
+}
+
+// without returns v with the same text for each secret, whatever it is.
+func (v *filled) without() *filled {
+	out := &filled{preposition: v.preposition, values: slices.Clone(v.values), rest: slices.Clone(v.rest)}
+	for i := range out.values {
+		value := &out.values[i]
+		if !value.Secret {
+			continue
+		}
+		if value.Name == "args" || value.Name == "" { // one of those that have no placeholder of their own
+			if n := slices.Index(out.rest, value.Text); n >= 0 {
+				out.rest[n] = plan.HiddenValue
+			}
+		}
+		value.Text = plan.HiddenValue
+	}
+	return out
 }
 
 // only returns the values that the member d of a composite has a placeholder
@@ -68,39 +87,33 @@ func (r *resolver) expand(c *lang.Command) ([]input, bool) {
 	ok := true
 	inputs := make([]input, 0, n)
 	if c.Object != nil {
-		text, known := r.variables(c.Object)
-		inputs = append(inputs, input{text: text, written: c.Object.Text, span: c.Object.Span})
+		text, parts, known := r.variables(c.Object)
+		inputs = append(inputs, input{text: text, written: c.Object.Text, parts: parts, span: c.Object.Span})
 		ok = known
 	}
 	for i := range c.Arguments {
 		a := &c.Arguments[i]
-		text, known := r.variables(&a.Value)
+		text, parts, known := r.variables(&a.Value)
 		at := a.Value.Span
 		if a.Name.Text != "" {
 			at = span(a.Name.Span, at)
 		}
-		inputs = append(inputs, input{name: a.Name, text: text, written: a.Value.Text, span: at})
+		inputs = append(inputs, input{name: a.Name, text: text, written: a.Value.Text, parts: parts, span: at})
 		ok = ok && known
 	}
 	return inputs, ok
 }
 
-// variables substitutes {name} in v.
-func (r *resolver) variables(v *lang.Value) (string, bool) {
-	text, ok := v.Text, true
+// variables substitutes {name} in v, and returns what it put there.
+func (r *resolver) variables(v *lang.Value) (text string, parts []string, ok bool) {
+	text, ok = v.Text, true
 	if strings.ContainsAny(text, "{}") {
 		var unknown []string
 		text, unknown = lang.Expand(text, func(name string) (string, bool) {
-			if value, ok := r.o.Vars[name]; ok {
-				return value, true
+			value, ok := r.variable(name)
+			if ok {
+				parts = append(parts, value)
 			}
-			if env, ok := strings.CutPrefix(name, "env."); ok {
-				if r.o.Env == nil || !slices.Contains(r.m.Environment, env) {
-					return "", false
-				}
-				return r.o.Env(env)
-			}
-			value, ok := r.m.Vars[name]
 			return value, ok
 		})
 		ok = len(unknown) == 0
@@ -109,9 +122,24 @@ func (r *resolver) variables(v *lang.Value) (string, bool) {
 	if strings.IndexByte(text, 0) >= 0 {
 		r.errorf(diag.ForbiddenCharacter, v.Span, "the value holds a NUL once its variables are substituted").
 			Hint = "no argument of a program can hold one"
-		return text, false
+		return text, parts, false
 	}
-	return text, ok
+	return text, parts, ok
+}
+
+// variable returns the value of a variable.
+func (r *resolver) variable(name string) (string, bool) {
+	if value, ok := r.o.Vars[name]; ok {
+		return value, true
+	}
+	if env, ok := strings.CutPrefix(name, "env."); ok {
+		if r.o.Env == nil || !slices.Contains(r.m.Environment, env) {
+			return "", false
+		}
+		return r.o.Env(env)
+	}
+	value, ok := r.m.Vars[name]
+	return value, ok
 }
 
 // unknownVariables reports the variables of v that have no value, each once, at the place where it stands first.
@@ -229,7 +257,20 @@ func (r *resolver) fill(c *lang.Command, b *routing.Binding, d *bound, inputs []
 		v.values = append(v.values, plan.Value{Name: name, Text: in.text})
 	}
 	for i := range v.values {
-		v.values[i].Secret = slices.Contains(b.Secrets, v.values[i].Name)
+		value := &v.values[i]
+		if value.Secret = declares(b, value.Name); !value.Secret {
+			continue
+		}
+		for _, in := range inputs {
+			if in.text != value.Text {
+				continue
+			}
+			for _, part := range in.parts {
+				if len(part) >= minPart {
+					r.hidden = append(r.hidden, part)
+				}
+			}
+		}
 	}
 	if surplus >= 0 {
 		r.surplus(c, b, d, inputs, surplus)
@@ -242,6 +283,15 @@ func (r *resolver) fill(c *lang.Command, b *routing.Binding, d *bound, inputs []
 		ok = false
 	}
 	return v, ok
+}
+
+// minPart is how long a variable must be that is a part of a secret, for it to be one: a shorter one stands in words that have nothing to
+// do with it.
+const minPart = 4
+
+// declares reports whether b, or a member of it that is given the value, declares a placeholder as secret.
+func declares(b *routing.Binding, name string) bool {
+	return slices.Contains(b.Secrets, name) || slices.ContainsFunc(b.Members, func(m *routing.Binding) bool { return declares(m, name) })
 }
 
 func contains(m map[string]int, key string) bool {

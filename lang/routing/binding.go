@@ -26,6 +26,7 @@ type Binding struct {
 	Script    *template.Script    // of a process with shell = true, instead of Template
 	Arguments *template.Arguments // of an MCP tool; nil where the values are the arguments
 	Members   []*Binding          // of a composite; those that are unknown are left out
+	Runs      []string            // the scripts that its words plainly run as a whole with dialect, as paths
 	Parallel  bool                // members run at the same time
 
 	Effect          plan.Effect

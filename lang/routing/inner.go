@@ -65,6 +65,7 @@ func (l *loader) innerOf(b *Binding) {
 	var scripts, defaults []string // of the latter the folders
 	on, runs, ran, matrix := false, false, false, ""
 	words := innerWords(b)
+	plain := !slices.Contains(words, "-C")
 	for i, w := range words {
 		next := ""
 		if i+1 < len(words) {
@@ -77,6 +78,7 @@ func (l *loader) innerOf(b *Binding) {
 			dirs = append(dirs, below(dirs[0], next), below(dirs[len(dirs)-1], next))
 		case strings.TrimSuffix(filepath.Base(w), ".exe") == "dialect":
 			on, runs = true, false
+			plain = plain && len(dirs) == 1
 		case !on:
 		case w == "run" || w == "prove":
 			runs, ran = true, true
@@ -84,6 +86,9 @@ func (l *loader) innerOf(b *Binding) {
 		case isScript:
 			if !l.o.nest.ask(len(dirs)) {
 				return
+			}
+			if plain && name == w {
+				b.Runs = append(b.Runs, below(dirs[0], name))
 			}
 			for _, dir := range dirs {
 				scripts = append(scripts, below(dir, name))
@@ -108,7 +113,11 @@ func (l *loader) innerOf(b *Binding) {
 	}
 	for _, dir := range defaults {
 		if m := l.innerMatrix(dir, matrix); m != nil {
-			l.adopt(below(m.Root, cmp.Or(m.Script, ScriptName)))
+			script := below(m.Root, cmp.Or(m.Script, ScriptName))
+			if plain && b.Script == nil && len(words) == 2 { // with a flag, or a text on stdin, it may be another
+				b.Runs = append(b.Runs, script)
+			}
+			l.adopt(script)
 		}
 	}
 }

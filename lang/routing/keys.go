@@ -338,7 +338,7 @@ var keys = []Key{
 			}
 		}},
 	{Name: "env", In: InCommand, Kinds: onPrograms, Type: Strings, Example: `{ GOFLAGS = "-mod=readonly" }`,
-		Doc: "Variables of the tool's environment, over those of [defaults].", Also: []string{"environment"}, apply: applyEnv},
+		Doc: "Variables of the tool's environment, over those of [defaults]. Two bindings that run the same command with other variables are about two things for a verdict, and so are the runs that they start.", Also: []string{"environment"}, apply: applyEnv},
 	{Name: "flags", In: InCommand, Kinds: onLeaves, Type: Boolean, Default: "false", Example: `true`,
 		Doc:   "Accept values that begin with \"-\". Without it such a value is an error, since an option like --version could turn a check into a pass.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Flags = r.Bool(v, where) }},
@@ -375,7 +375,7 @@ var keys = []Key{
 		Doc:   "Run in any case, also after failures. A member of a composite runs after all others.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Finally = r.Bool(v, where) }},
 	{Name: "exclusive", In: InCommand, Type: Text, Example: `"test-db"`,
-		Doc: "The name of a lock. Bindings with the same name never run at the same time, in any run of the project; with --engine temporal, in any run of the namespace.",
+		Doc: "The name of a lock. Bindings with the same name never run at the same time, in any run of the project; with --engine temporal, in any run of the namespace. A run that a line with a lock started waits two minutes at most for another lock.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.binding.Exclusive = r.lockName(v, where)
 		}},
@@ -423,7 +423,7 @@ var keys = []Key{
 		Doc:   "`dialect run --reuse` may use an earlier pass on the same files, inputs, command, environment and matrix instead of running the tool. Only a process that only reads can be reused.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Reuse = r.Bool(v, where) }},
 	{Name: "secrets", In: InCommand, Type: Texts, Example: `["token"]`,
-		Doc:   "Placeholders whose values are never shown, logged or recorded.",
+		Doc:   "Placeholders whose values are never shown, logged or recorded; a variable of the environment is hidden by its own name, as API_TOKEN is. What differs in one of them alone is the same command.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Secrets = r.Strings(v, where) }},
 	{Name: "pins", In: InCommand, Type: Texts, Example: `["conftest.py", "Makefile"]`,
 		Doc: "Files that are part of the policy, relative to the directory of the matrix: `dialect verify` refuses if one differs from the baseline, and a run does not pass if one is ignored, since then no snapshot sees it change. Pin what could turn the check into `true`; at most 16 MiB a file, and 64 MiB all together. One that cannot be read is an error; a missing one is a warning.",
@@ -703,7 +703,7 @@ var keys = []Key{
 
 	// [verify]
 	{Name: "require", In: InVerify, Type: Texts, Binding: true, Default: "nothing", Example: `["quality"]`,
-		Doc: "The bindings that `dialect verify` requires if it is given no --require: a NAME, a noun, a verb, or \"verb noun\".",
+		Doc: "The bindings that `dialect verify` requires if it is given no --require: a NAME, a noun, a verb, or \"verb noun\". A line of the same script that failed on these files after it had passed refuses all the same; what else failed is a note.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.doc.require, t.doc.requireAt = r.Strings(v, where), v
 		}},

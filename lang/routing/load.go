@@ -651,6 +651,7 @@ func (l *loader) settle(b *Binding, size map[*Binding]int, chain []*Binding) int
 		r := newReader(b.Source, &l.list)
 		r.Warnf(diag.BadValue, b.KeySpan("files"), "commands.%s.files has no effect: the tool may write", b.Name).Hint = "a tool that only reads says effect = \"read\""
 	}
+	l.secrets(b)
 	said := b.budget
 	if b.Kind == plan.Composite {
 		b.Parallel = b.order == "parallel" || b.order == "" && b.reads()
@@ -736,4 +737,23 @@ func sortedAliases(aliases map[string]alias) []string {
 		}
 		return x.span.Start.Offset - y.span.Start.Offset
 	})
+}
+
+// secrets warns of names that no value of a line has: a run shows what is meant by them, such as a variable of the environment.
+func (l *loader) secrets(b *Binding) {
+	params := b.Parameters()
+	if params.Named || params.Lone {
+		return
+	}
+	for _, name := range b.Secrets {
+		if name == "" || name == "args" || slices.Contains(params.Names, name) {
+			continue
+		}
+		r := newReader(b.Source, &l.list)
+		d := r.Warnf(diag.BadValue, b.KeySpan("secrets"), "commands.%s.secrets names %q, which the tool does not take", b.Name, name)
+		d.Hint = "a variable of the environment is hidden by its own name, such as DB_PASSWORD or API_TOKEN: `dialect help reports` has the words"
+		if len(params.Names) > 0 {
+			d.Hint = "name placeholders of the tool: " + strings.Join(params.Names, ", ") + "; " + d.Hint
+		}
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
@@ -230,13 +229,6 @@ func (c *checker) evidence(b *routing.Binding) {
 	}
 	if b.Finally && b.WhenFailure {
 		c.warn(diag.BadValue, b, b.KeySpan("when"), "commands.%s.when has no effect: finally = true runs it in any case", b.Name)
-	}
-	params := b.Parameters()
-	for _, name := range b.Secrets {
-		if !slices.Contains(params.Names, name) && name != "args" && name != "" && !params.Named && !params.Lone {
-			c.warn(diag.BadValue, b, b.KeySpan("secrets"), "commands.%s.secrets names %q, which the tool does not take", b.Name, name).
-				Hint = "name placeholders of the tool: " + strings.Join(params.Names, ", ")
-		}
 	}
 	for _, pin := range b.Pins {
 		path := pin

@@ -83,7 +83,6 @@ func TestRules(t *testing.T) {
 		{"when beside finally", bind("test_a", write+"\nfinally = true\nwhen = \"failure\""), Options{}, []string{"bad-value @ \"failure\" @ finally = true runs it"}},
 		{"finally alone", bind("test_a", write+"\nfinally = true"), Options{}, nil},
 		{"when alone", bind("test_a", write+"\nwhen = \"failure\""), Options{}, nil},
-		{"a secret that the tool does not take", bind("test_a", "tool = \"cat {id}\"\neffect = \"read\"\nsecrets = [\"token\"]"), Options{}, []string{"bad-value @ [\"token\"] @ \"token\", which the tool does not take"}},
 		{"a secret that it takes", bind("test_a", "tool = \"cat {id}\"\neffect = \"read\"\nsecrets = [\"id\"]"), Options{}, nil},
 		{"all values are secret", bind("test_a", "tool = \"cat {args...}\"\neffect = \"read\"\nsecrets = [\"args\"]"), Options{}, nil},
 		{"a pin that is gone", bind("test_a", read+"\npins = [\"there\", \"missing/x\"]"), Options{}, []string{"bad-value @ [\"there\", \"missing/x\"] @ missing/x, which does not exist"}},
