@@ -133,17 +133,24 @@ func Make(root string) error {
 	if err != nil {
 		return err
 	}
+	began := fresh
 	for _, name := range []string{stores, logs, locks} {
-		if _, err := makeFolder(filepath.Join(dir, name)); err != nil {
+		made, err := makeFolder(filepath.Join(dir, name))
+		if err != nil {
 			return err
 		}
+		began = began || made
 	}
-	// A full disk leaves an empty one.
 	ignore := filepath.Join(dir, ".gitignore")
-	if info, err := os.Lstat(ignore); !fresh && (err != nil || !info.Mode().IsRegular() || info.Size() > 0) {
+	text := "*\n"
+	switch info, err := os.Lstat(ignore); {
+	case fresh:
+	case errors.Is(err, fs.ErrNotExist) && began: // the user keeps something else here
+		text = "/.gitignore\n/" + stores + "/\n/" + logs + "/\n/" + locks + "/\n"
+	case err != nil || !info.Mode().IsRegular() || info.Size() > 0: // a full disk leaves an empty one
 		return nil
 	}
-	return os.WriteFile(ignore, []byte("*\n"), 0o600)
+	return os.WriteFile(ignore, []byte(text), 0o600)
 }
 
 // makeFolder makes a private folder where nothing is, and reports whether it did.

@@ -341,11 +341,17 @@ func TestKilled(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
+	if m := a.Dead(""); m == nil || m.Run != "r-killed" || a.Dead("sub/a.dlct") == nil || a.Dead("b.dlct") != nil {
+		t.Errorf("the newest: %v", m)
+	}
 	if list := a.Killed(); len(list) != 1 || list[0].Run != "r-killed" || list[0].Script != "a.dlct" || list[0].PID != cmd.Process.Pid {
 		t.Errorf("%v", list)
 	}
 	if list := a.Killed(); len(list) != 0 {
 		t.Errorf("it is said twice: %v", list)
+	}
+	if m := a.Dead(""); m != nil {
+		t.Errorf("it was said: %v", m)
 	}
 }
 

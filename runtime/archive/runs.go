@@ -53,6 +53,14 @@ func (a Archive) ReadRun(run string) ([]byte, error) {
 	return regular.ReadOwn(a.RunPath(run), maxDocument)
 }
 
+// Kept returns when the document of a run was written: when it had ended.
+func (a Archive) Kept(run string) (t time.Time) {
+	if info, err := os.Lstat(a.RunPath(run)); err == nil {
+		t = info.ModTime()
+	}
+	return t
+}
+
 // Runs returns the ids of the runs with a document, the newest first.
 func (a Archive) Runs() []string {
 	entries, _ := os.ReadDir(a.RunsPath())
@@ -142,8 +150,31 @@ func (a Archive) Lasts(run string) bool {
 
 // Killed returns the marks of the runs that were killed since this was last asked.
 func (a Archive) Killed() (list []Mark) {
+	a.killed(func(m Mark, path string) {
+		list = append(list, m)
+		os.Remove(path)
+	})
+	return list
+}
+
+// Dead returns the mark of the newest run that was killed and that [Archive.Killed] has not returned yet, of a script of that name in whatever
+// folder, or of any if it is empty; nil if there is none.
+func (a Archive) Dead(script string) (newest *Mark) {
+	a.killed(func(m Mark, _ string) {
+		if script != "" && filepath.Base(m.Script) != filepath.Base(script) {
+			return
+		}
+		if newest == nil || m.Started.After(newest.Started) {
+			newest = &m
+		}
+	})
+	return newest
+}
+
+// killed calls f with each mark of a run that was killed. What cannot be read as one is removed.
+func (a Archive) killed(f func(m Mark, path string)) {
 	if a.Check() != nil {
-		return nil
+		return
 	}
 	for _, name := range regular.In(a.live(), "r-*") {
 		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
@@ -157,12 +188,12 @@ func (a Archive) Killed() (list []Mark) {
 		var m Mark
 		text, err := regular.ReadOwn(name, 1<<20)
 		if err == nil && json.Unmarshal(text, &m) == nil && m.Run != "" {
-			list = append(list, m)
+			f(m, name)
+		} else {
+			os.Remove(name)
 		}
-		os.Remove(name)
 		l.Close()
 	}
-	return list
 }
 
 // The key of a run that is carried out on other machines is the private half of what its answers are signed with. Without it no process

@@ -95,7 +95,7 @@ func TestDigest(t *testing.T) {
 	}
 	for _, test := range []struct{ env, formula string }{
 		{"", "dialect.environ/1\n"},
-		{"TERM=xterm|TMPDIR=/t|DIALECT_SESSION=1", "dialect.environ/1\n"},
+		{"TERM=xterm|TMPDIR=/t|DIALECT_SESSION=1|DIALECT_SECRETS=1:a,", "dialect.environ/1\n"},
 		{"PATH=/bin|HOME=|LC_ALL=C|GOFLAGS=-mod=vendor|TERM=x", "dialect.environ/1\nGOFLAGS=11:-mod=vendor\nHOME=0:\nLC_ALL=1:C\nPATH=4:/bin\n"},
 		{"PATH=/a|PATH=/b", "dialect.environ/1\nPATH=2:/b\n"},
 		{"LANG=C\nPATH=4:/bin", "dialect.environ/1\nLANG=13:C\nPATH=4:/bin\n"},

@@ -37,7 +37,10 @@ type part struct{ name, rest string }
 func parts(dir, pattern string) (list []part) {
 	text := path.Clean(filepath.ToSlash(pattern))
 	if !filepath.IsAbs(pattern) {
-		for _, name := range strings.Split(path.Clean(filepath.ToSlash(dir)), "/") {
+		if dir = path.Clean(filepath.ToSlash(dir)); dir == "/" {
+			dir = "" // has one name, as all others begin with an empty one
+		}
+		for _, name := range strings.Split(dir, "/") {
 			list = append(list, part{name, ""})
 		}
 	}

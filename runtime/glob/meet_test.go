@@ -25,6 +25,7 @@ func TestMeet(t *testing.T) {
 		{"/p", "build/*.xml", "/p", "build/x/*.xml", false},
 		{"/p", "build/**", "/p", "build/x/y.xml", true},
 		{"/p", "a/**/r.xml", "/p", "b/**/r.xml", false},
+		{"/", "p/r.xml", "/p", "r.xml", true},
 		{"/p", "/t/r.xml", "/p", "/t/*.xml", true},
 		{"/p", "/t/r.xml", "/p", "/u/r.xml", false},
 		{"/p", "/t/r.xml", "/p", "r.xml", true}, // the root of one machine may be /t

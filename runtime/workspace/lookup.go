@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -207,4 +208,55 @@ func IgnoredIn(ctx context.Context, dir string, names ...string) (list []string)
 		}
 	}
 	return list
+}
+
+// Ignores returns those of paths, from the root of the repository at dir, that git ignores and does not track. No filter of the project is started. It is
+// empty outside of a repository.
+func Ignores(ctx context.Context, run git.Runner, dir string, paths ...string) ([]string, error) {
+	r, err := git.Discover(ctx, run, dir)
+	if errors.Is(err, git.ErrNoRepository) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.Git.Run(ctx, r.Root, git.Here(r.Root), nil, append([]string{"ls-files", "-z", "--"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	tracked := strings.Split(string(out), "\x00")
+	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return slices.Contains(tracked, p) })
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	return r.Ignored(ctx, paths)
+}
+
+// PassedOver returns those of the first untracked files of s that `git add` passes over, by their paths from the root: an ignore file that is not
+// tracked names them, info/exclude, or the user's core.excludesFile. Of a folder whose own ignore file names itself, as tools make them, it returns
+// the folder, which ends in a slash. all says that they are all of them. It is empty where git does not say.
+func (s *Snapshot) PassedOver(ctx context.Context) (paths []string, all bool) {
+	if s.Untracked.Count == 0 {
+		return nil, false
+	}
+	r, err := git.Discover(ctx, nil, s.Root)
+	if err != nil {
+		return nil, false
+	}
+	named, err := r.Ignored(ctx, s.Untracked.Paths)
+	if err != nil {
+		return nil, false
+	}
+	for _, name := range named {
+		if dir := path.Dir(name); path.Base(name) == ".gitignore" && dir != "." {
+			paths = append(paths, dir+"/")
+		}
+	}
+	for _, name := range named {
+		if !slices.ContainsFunc(paths, func(p string) bool { return p == name || strings.HasSuffix(p, "/") && strings.HasPrefix(name, p) }) {
+			paths = append(paths, name)
+		}
+	}
+	slices.Sort(paths)
+	return paths, len(named) == len(s.Untracked.Paths)
 }

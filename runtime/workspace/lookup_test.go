@@ -96,3 +96,41 @@ func TestIgnoredIn(t *testing.T) {
 	equal(t, "ignored", IgnoredIn(t.Context(), r.path("a"), "routing.toml", "quality.dlct", "kept.toml", "absent.toml"), []string{"routing.toml", "absent.toml"})
 	equal(t, "outside of a repository", IgnoredIn(t.Context(), t.TempDir(), "routing.toml"), nil)
 }
+
+// TestPassedOver has untracked files that count here, and that git add passes over: by an ignore file of their own folder, by info/exclude, and by the user's own.
+func TestPassedOver(t *testing.T) {
+	r := newRepo(t)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	over := func(want []string, wantAll bool) {
+		t.Helper()
+		s, err := Take(t.Context(), r.path(""), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths, all := s.PassedOver(t.Context())
+		if equal(t, "passed over", paths, want); all != wantAll {
+			t.Errorf("all: %v", all)
+		}
+	}
+	r.write("a", "x")
+	r.git("add", "a")
+	over(nil, false)
+	r.write("tools/_/.gitignore", "*\n")
+	r.write("tools/_/b c", "x")
+	r.write("tools/_/:d*", "x")
+	over([]string{"tools/_/"}, true)
+	r.write("new", "x")
+	r.write("local", "x")
+	r.write(".git/info/exclude", "/local\n")
+	over([]string{"local", "tools/_/"}, false)
+	excludes := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "git", "ignore")
+	if err := os.MkdirAll(filepath.Dir(excludes), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(excludes, []byte("/new\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	over([]string{"local", "new", "tools/_/"}, true)
+	r.git("config", "core.excludesFile", "/dev/null")
+	over([]string{"local", "tools/_/"}, false)
+}

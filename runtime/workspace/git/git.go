@@ -365,6 +365,49 @@ func (r *Repository) judgeFilters() {
 	}
 }
 
+// Ignored returns those of paths, from the root and held by no index, that git ignores, by whatever rule of the worktree, the repository or the
+// user.
+func (r Repository) Ignored(ctx context.Context, paths []string) ([]string, error) {
+	args := []string{"check-ignore", "-z", "--stdin", "--no-index"}
+	if file := r.excludes(ctx); file != "" {
+		args = append([]string{"-c", "core.excludesFile=" + file}, args...)
+	}
+	const from = "./" // git reads a path that begins with a colon as something else
+
+	// With literal pathspecs, which all else runs with, check-ignore fails.
+	env := append(Here(r.Root), "GIT_LITERAL_PATHSPECS=0")
+	out, err := r.Git.Run(ctx, r.Root, env, []byte(from+strings.Join(paths, "\x00"+from)+"\x00"), args...)
+	var none *Error
+	if errors.As(err, &none) && none.status == 1 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, name := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		list = append(list, strings.TrimPrefix(name, from))
+	}
+	return list, nil
+}
+
+// excludes returns the file that the user's core.excludesFile names, or git's own place for it; empty where neither is known. [safe] sets
+// another one, which git lists last.
+func (r Repository) excludes(ctx context.Context) string {
+	out, err := r.Git.Run(ctx, r.Root, Here(r.Root), nil, "config", "--type=path", "-z", "--get-all", "core.excludesFile")
+	if list := strings.Split(string(out), "\x00"); err == nil && len(list) > 2 {
+		return list[len(list)-3]
+	}
+	config := os.Getenv("XDG_CONFIG_HOME")
+	if home, err := os.UserHomeDir(); config == "" && err == nil {
+		config = filepath.Join(home, ".config")
+	}
+	if config == "" {
+		return ""
+	}
+	return filepath.Join(config, "git", "ignore")
+}
+
 // Reasons why a question about a commit has no answer.
 var (
 	ErrNoRepository = errors.New("not a git repository")
