@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -152,6 +153,18 @@ func (w *Workspace) Held() Tree {
 	}
 	return w.Before
 }
+
+// At is the place of the line of r in its file, as `dialect run FILE:AT` takes it: LINE, or LINE.MEMBER of a member of a composite.
+func (r *Receipt) At() string {
+	text := strconv.Itoa(r.Line.Number)
+	if _, member, ok := strings.Cut(r.Step, "."); ok {
+		text += "." + member
+	}
+	return text
+}
+
+// IsMember reports whether r is of a member of a composite: the text of its line is that of the composite.
+func (r *Receipt) IsMember() bool { return strings.Contains(r.Step, ".") }
 
 // HeldInputs is the digest of the inputs that r vouches for.
 func (r *Receipt) HeldInputs() Hash {

@@ -60,10 +60,10 @@
 // What a command line, a value or a claim holds of secrets is not in a record: a text
 // they were taken out of has the redacted form. The digest command is made otherwise,
 // since it says whether two commands are the same: it is over the arguments as they are,
-// where the values that the matrix declares secret for that binding are replaced by their
-// marks. So nobody can try such a value out on the digest, and no variable of the
-// environment changes it: it would keep a proof from its requirement, and a failure from
-// its command. A secret that is not declared and stands in a command line is in that
+// where "[secret]" stands for each value that the matrix declares secret for that binding.
+// So nobody can try such a value out on the digest, and no variable of the environment and
+// no file changes it: that would keep a proof from its requirement, and a failure from
+// its command. What differs in such a value alone is one command. A secret that is not declared and stands in a command line is in that
 // digest; one that is easy to guess must be declared.
 //
 // Parsing is strict: bytes that parse are the bytes that encoding would make. There

@@ -84,13 +84,14 @@ type GateRequest struct {
 	BeyondMore  int
 	Came        int // likewise
 	Parent      string
-	AcceptFlaky string          // why passes after failures are accepted; empty: they are not
-	Strict      bool            // refuse passes after failures
-	Retries     map[string]bool // names of bindings of the matrix of which a pass after a failure will do
-	Level       int             // of the gate receipt: failures of a lower one do not count
-	By          string          // who accepts
-	AnyRun      bool            // the receipts may be of any run, but all of Tree
-	AnySession  bool            // and of any session
+	AcceptFlaky string            // why passes after failures are accepted; empty: they are not
+	Strict      bool              // refuse passes after failures
+	Retries     map[string]bool   // names of bindings of the matrix of which a pass after a failure will do
+	Env         map[string]string // what tells the variables of those apart that set some: two of one command with others are about two things
+	Level       int               // of the gate receipt: failures of a lower one do not count
+	By          string            // who accepts
+	AnyRun      bool              // the receipts may be of any run, but all of Tree
+	AnySession  bool              // and of any session
 }
 
 // A Decision is the answer to a gate, a validation or a consumption. It passed if

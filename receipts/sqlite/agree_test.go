@@ -117,3 +117,51 @@ func TestBundleAgrees(t *testing.T) {
 		}
 	}
 }
+
+// TestBundleAgreesClean: what counts in clean checkouts alone has last words of its own, and a bundle has them.
+func TestBundleAgreesClean(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "receipts.db"))
+	put(t, &receipts.Run{Version: 1, Run: "r-1", Session: "session", Started: at(0), Tree: &hereTree, Planned: []receipts.Planned{}, Script: receipts.File{Path: receipts.Text("x")}})(s)
+	record := func(i int, run, word string, clean, fails bool) *receipts.Receipt {
+		r := receiptOf(run, i, receipts.Succeeded)
+		r.Argv = []receipts.Datum{receipts.Text("/bin/" + word)}
+		r.Command, r.Binding = receipts.CommandHash([]string{"/bin/" + word}), "check_"+word
+		if clean {
+			r.Clean = &receipts.Clean{}
+		}
+		if fails {
+			code := 1
+			r.Status, r.ExitCode = receipts.StatusFailed, &code
+		}
+		put(t, r)(s)
+		return r
+	}
+	record(0, "r-0", "other", true, true)
+	record(1, "r-0", "other", true, false)
+	record(2, "r-0", "other", false, true)
+	g := requestOf("r-1", record(3, "r-1", "line", true, false))
+	g.Tree, g.Strict = &hereTree, false
+	d, err := s.Gate(ctx, g)
+	if err != nil || !d.Passed() {
+		t.Fatal(reasons(d), err)
+	}
+	b, err := s.Bundle(ctx, nil, d.Gate.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	book, err := verify.OfBundle(b, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for clean, verdict := range map[bool]verify.Verdict{true: verify.Verified, false: verify.Failed} {
+		q := verify.Query{Tree: &hereTree, Clean: clean}
+		want, err := s.Ask(ctx, q, d.Gate.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := book.One(q, d.Gate.String())
+		if err != nil || got.Verdict != want.Verdict || got.Verdict != verdict {
+			t.Errorf("clean %v: the bundle says %s, %v; the store %s, %v: %v", clean, got.Verdict, got.Refusals, want.Verdict, want.Refusals, err)
+		}
+	}
+}

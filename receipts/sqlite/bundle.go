@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -39,19 +40,47 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 		}
 		asked = append(asked, e)
 	}
-	hashes, err := s.below(ctx, asked)
-	if err != nil {
-		return nil, err
-	}
-	take := make(map[int64]receipts.Entry)
-	runs := make(map[string]bool)
-	for _, h := range hashes {
-		e, ok, err := s.bySHA(ctx, h)
-		if err != nil {
+	take, done := make(map[int64]receipts.Entry), make(map[receipts.Hash]bool)
+	for len(asked) > 0 {
+		if err := s.takeAll(ctx, take, done, asked); err != nil {
 			return nil, err
 		}
-		if !ok {
-			return nil, &bundleError{fmt.Sprintf("the record %s is not in the store", h.Short())}
+		// Who asks a bundle without naming a gate may be answered by any that is in it.
+		asked = asked[:0]
+		for _, e := range take {
+			if v, _ := e.Parse(); !done[e.SHA] {
+				if _, ok := v.(*receipts.Gate); ok {
+					asked = append(asked, e)
+				}
+			}
+		}
+	}
+	return s.pack(ctx, since, take)
+}
+
+// takeAll takes what a bundle has of records, but for what was done already. Of the first ones, which were named, nothing may be missing.
+func (s *Store) takeAll(ctx context.Context, take map[int64]receipts.Entry, done map[receipts.Hash]bool, asked []receipts.Entry) error {
+	hashes, err := s.below(ctx, asked)
+	if err != nil {
+		return err
+	}
+	runs := make(map[string]bool)
+	named := len(done) == 0
+	for _, h := range hashes {
+		if done[h] {
+			continue
+		}
+		done[h] = true
+		e, ok, err := s.bySHA(ctx, h)
+		if err != nil {
+			return err
+		}
+		switch {
+		case ok:
+		case named:
+			return &bundleError{fmt.Sprintf("the record %s is not in the store", h.Short())}
+		default: // anyone can write a gate over what is not there
+			continue
 		}
 		take[e.Seq] = e
 		v, _ := e.Parse()
@@ -61,7 +90,7 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 			if !b.Reused.IsZero() { // for its age
 				first, ok, err := s.bySHA(ctx, b.Reused)
 				if err != nil {
-					return nil, err
+					return err
 				}
 				if ok {
 					take[first.Seq] = first
@@ -72,7 +101,7 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 		}
 		more, err := s.entries(ctx, entryColumns+"WHERE r.seq IN (SELECT consumption FROM item WHERE seq = ?1 UNION SELECT settlement FROM item WHERE seq = ?1)", e.Seq)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, m := range more {
 			take[m.Seq] = m
@@ -86,29 +115,24 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 		return err
 	})
 	if err != nil {
-		return nil, err
-	}
-	of := make(map[string]bool) // the runs of all that is taken
-	for _, e := range take {
-		v, _ := e.Parse()
-		if r, ok := v.(*receipts.Receipt); ok && !runs[r.Run] {
-			of[r.Run] = of[r.Run] || r.Failed() || r.EndedEarly()
-		}
+		return err
 	}
 	for run := range runs {
 		starts, err := s.starts(ctx, run)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, e := range starts {
 			take[e.Seq] = e
 		}
-		of[run] = false
 	}
-	if err := s.takeChains(ctx, take, of, runs); err != nil {
-		return nil, err
+	for _, e := range slices.Collect(maps.Values(take)) {
+		v, _ := e.Parse()
+		if r, ok := v.(*receipts.Receipt); ok {
+			runs[r.Run] = true
+		}
 	}
-	return s.pack(ctx, since, take)
+	return s.takeBelow(ctx, take, slices.Collect(maps.Keys(runs)))
 }
 
 // starts returns the starts of a run, in the order of the log: the first counts.
@@ -116,73 +140,45 @@ func (s *Store) starts(ctx context.Context, run string) ([]receipts.Entry, error
 	return s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind = 'run' ORDER BY r.seq", run)
 }
 
-// takeChains takes what says which line began the runs in of: what failed in an earlier attempt of that is excused. These are the starts of
-// those that one of runs started, and of the runs between them. Of the others those are taken in which something failed, by their value in of, with the receipts and
-// gates of the runs around them, which vouch for it (see package verify); else nothing, since a start without the rest looks like a run that was
-// cut short.
-func (s *Store) takeChains(ctx context.Context, take map[int64]receipts.Entry, of, runs map[string]bool) error {
-	type start struct {
-		receipts.Entry
-		outer string // the run whose line started it; empty for none
-	}
-	began := make(map[string]start)
-	first := func(run string) (start, error) {
-		if b, ok := began[run]; ok {
-			return b, nil
+// takeBelow takes all that is recorded of those of runs that lines started, and of the runs around these, one in the other: which line began a run,
+// what vouches for it and what took it in are asked of all of them (see package verify). Of the others it takes nothing, since a start
+// without the rest looks like a run that was cut short.
+func (s *Store) takeBelow(ctx context.Context, take map[int64]receipts.Entry, runs []string) error {
+	looked, whole := make(map[string]bool), make(map[string]bool)
+	for len(runs) > 0 {
+		run := runs[len(runs)-1]
+		runs = runs[:len(runs)-1]
+		if looked[run] {
+			continue
 		}
-		var b start
+		looked[run] = true
 		starts, err := s.starts(ctx, run)
-		if err == nil && len(starts) > 0 {
-			b.Entry = starts[0]
-			v, _ := b.Parse()
-			if r, ok := v.(*receipts.Run); ok && r.Parent != "" {
-				b.outer, _ = receipts.SplitStep(r.Parent)
-			}
+		if err != nil {
+			return err
 		}
-		began[run] = b
-		return b, err
-	}
-	reaches := make(map[string]bool)
-	rose := make(map[string]bool) // those in which something failed
-	for run, failed := range of {
-		var chain []string
-		reached, known := false, false
-		for at := run; !reached && !known; {
-			b, err := first(at)
+		if len(starts) == 0 {
+			continue
+		}
+		v, _ := starts[0].Parse() // the first counts
+		r, ok := v.(*receipts.Run)
+		if !ok || r.Parent == "" {
+			continue
+		}
+		outer, _ := receipts.SplitStep(r.Parent)
+		for _, of := range []string{run, outer} {
+			if whole[of] {
+				continue
+			}
+			whole[of] = true
+			all, err := s.entries(ctx, entryColumns+"WHERE i.run = ?", of)
 			if err != nil {
 				return err
 			}
-			if b.outer == "" {
-				break
-			}
-			reaches[at] = false // and a run that started itself is of none
-			chain = append(chain, at)
-			at = b.outer
-			reached = runs[at] || reaches[at]
-			_, known = reaches[at]
-		}
-		for _, link := range chain {
-			if reaches[link] = reached; reached {
-				take[began[link].Seq] = began[link].Entry
-			}
-		}
-		for at := run; failed && !rose[at]; at = began[at].outer {
-			rose[at] = true
-			b, err := first(at)
-			if err != nil {
-				return err
-			}
-			if b.outer == "" {
-				break
-			}
-			around, err := s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind IN ('receipt', 'gate')", b.outer)
-			if err != nil {
-				return err
-			}
-			for _, e := range append(around, b.Entry) {
+			for _, e := range all {
 				take[e.Seq] = e
 			}
 		}
+		runs = append(runs, outer)
 	}
 	return nil
 }

@@ -162,9 +162,8 @@ type ConsumeRequest struct {
 	Purpose string
 	At      receipts.Time
 
-	// Spend, if set, is called last before the records are consumed, with their
-	// hashes and those of all that they took in: the place that decides once.
-	Spend func([]receipts.Hash) (*receipts.Refusal, error)
+	// Ledger, if set, is of the consumer, and decides: the records, and all that they took in, are spent there once.
+	Ledger *Ledger
 }
 
 // Consume judges records as [Store.Ask] does, and consumes them, all or none. Among
@@ -175,6 +174,7 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 	defer s.mu.Unlock()
 	var d receipts.Decision
 	var save func() error
+	var spending *Spending // nil for none
 	err := s.immediate(ctx, func(quiet context.Context) error {
 		if err := s.ownMemory(ctx); err != nil {
 			return err
@@ -188,15 +188,16 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 		if err != nil || !d.Passed() || len(d.Records) == 0 {
 			return err
 		}
-		if c.Spend != nil {
-			refusal, err := c.Spend(all)
-			if err != nil {
+		if c.Ledger != nil {
+			var refusal *receipts.Refusal
+			if spending, refusal, err = c.Ledger.Begin(ctx, all, c.By, c.Purpose, c.At); err != nil {
 				return err
 			}
 			if refusal != nil {
 				d.Refusals = append(d.Refusals, *refusal)
 				return nil
 			}
+			s.between.over("spent")
 		}
 		w, err := s.beginAppend(quiet)
 		if err != nil {
@@ -213,6 +214,13 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 		}
 		return w.finish()
 	})
+	if spending != nil && err != nil {
+		spending.Abandon()
+	} else if spending != nil {
+		if err = spending.Finish(); err == nil {
+			s.between.over("finished")
+		}
+	}
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}

@@ -82,3 +82,28 @@ func TestLinkedFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestWritableAgain holds that a store which could not be written for a while, and was read, takes records as soon as it can. For root
+// it always did.
+func TestWritableAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := openAt(t, path)
+	fill(t, s, "r-1", 1)
+	s.Close()
+	for _, suffix := range []string{"-wal", "-shm"} { // as a reader leaves them
+		if err := os.WriteFile(path+suffix, nil, 0o400); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path+suffix, 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = openAt(t, path)
+	defer s.Close()
+	fill(t, s, "r-2", 1)
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if info, err := os.Lstat(path + suffix); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", suffix, info, err)
+		}
+	}
+}

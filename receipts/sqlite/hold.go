@@ -69,6 +69,25 @@ func hold(path string, flag int, between watcher) (f *os.File, fresh bool, err e
 	return f, info.Size() == 0, nil
 }
 
+// allowWriting gives the files that SQLite keeps beside the database at path the mode of info, which is the database's own, where they
+// are this user's and cannot be written. A reader of a database that could not be written made them so, and SQLite takes such a WAL for a
+// database that is read-only. Where that cannot be done, SQLite says so.
+func allowWriting(path string, info fs.FileInfo) {
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if at, err := os.Lstat(path + suffix); err != nil || at.Mode().Perm()&0o200 != 0 {
+			continue // else its descriptor would end locks of this process
+		}
+		f, err := openOwn(path+suffix, os.O_RDONLY)
+		if err != nil {
+			continue
+		}
+		if at, err := f.Stat(); err == nil && !linked(at) && ownedBy(at) == os.Geteuid() {
+			_ = f.Chmod(info.Mode().Perm())
+		}
+		f.Close()
+	}
+}
+
 // dial makes a connection of SQLite to the file at path, which is held as f. SQLite never
 // makes the file, and the connection is refused if it is to another one: SQLite resolves the
 // links of a path first, says what came out, and then opens that without following any.

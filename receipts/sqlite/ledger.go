@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"encoding/binary"
 	"errors"
@@ -21,7 +22,12 @@ import (
 // place that keeps what was used: copies of a store share no memory, but they share
 // the ledger of the asker.
 //
-// A ledger is made by the first [Ledger.Spend]: what asks whether something may be consumed,
+// A ledger and a store are two files, and no commit is of both. So what is consumed is entered in the ledger as
+// unfinished, recorded in the store, and then finished in the ledger; only then does the answer say that it is consumed. A
+// crash, or a full disk, at any point between leaves it unfinished, for the same consumer alone. For one hash
+// [Spending.Finish] succeeds once, whatever the stores say.
+//
+// A ledger is made by the first [Ledger.Begin]: what asks whether something may be consumed,
 // and is refused before, leaves none. It appears whole, with its table.
 type Ledger struct {
 	path string
@@ -35,13 +41,21 @@ CREATE TABLE spent(sha BLOB PRIMARY KEY, by TEXT NOT NULL, purpose TEXT NOT NULL
 PRAGMA application_id=0x646c6c67;
 `
 
+// unfinishedSchema is of what is spent by an attempt that has not ended yet, or never did. Who knows nothing of
+// this table takes it for spent.
+const unfinishedSchema = `CREATE TABLE IF NOT EXISTS unfinished(sha BLOB PRIMARY KEY, attempt BLOB NOT NULL) STRICT, WITHOUT ROWID`
+
 // A LedgerError says that a ledger cannot be opened, read or written: nothing was consumed.
 type LedgerError struct {
-	Path string
-	Err  error
+	Path     string
+	Err      error
+	Recorded bool // the store has recorded that it was consumed
 }
 
 func (e *LedgerError) Error() string {
+	if e.Recorded {
+		return "the store has recorded the consumption, and the ledger " + e.Path + " cannot: " + e.Err.Error()
+	}
 	return "the ledger " + e.Path + " cannot be used: " + e.Err.Error()
 }
 func (e *LedgerError) Unwrap() error { return e.Err }
@@ -138,49 +152,120 @@ func (l *Ledger) open(ctx context.Context) error {
 	return err
 }
 
-// Spend enters hashes, all or none: the refusal names one that was spent already.
-// Of processes that race for the same hash one wins. An error of its file is a [*LedgerError].
-func (l *Ledger) Spend(ctx context.Context, hashes []receipts.Hash, by, purpose string, at receipts.Time) (*receipts.Refusal, error) {
-	refusal, err := l.spend(ctx, hashes, by, purpose, at)
+// Begin enters hashes as being spent by a consumer, all or none: the refusal names one that was spent
+// already. Until the consumer called by has recorded that, and [Spending.Finish] has returned, they count as
+// unfinished: after a crash or a full disk the same consumer may begin again, and nobody else. Of processes that
+// race for the same hash one wins, and the others wait for its end. An error of the file is a [*LedgerError].
+func (l *Ledger) Begin(ctx context.Context, hashes []receipts.Hash, by, purpose string, at receipts.Time) (*Spending, *receipts.Refusal, error) {
+	p, refusal, err := l.begin(ctx, hashes, by, purpose, at)
+	return p, refusal, l.unusable(err)
+}
+
+func (l *Ledger) unusable(err error) error {
 	switch {
 	case err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		return refusal, err
+		return err
 	case isCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
 		err = fmt.Errorf("%w: %w", ErrBusy, err)
 	case isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY): // its journal, in a folder that cannot be written
 		err = fmt.Errorf("%w: %w", fs.ErrPermission, err)
 	}
-	return nil, &LedgerError{Path: l.path, Err: withRoom(err)}
+	return &LedgerError{Path: l.path, Err: withRoom(err)}
 }
 
-func (l *Ledger) spend(ctx context.Context, hashes []receipts.Hash, by, purpose string, at receipts.Time) (*receipts.Refusal, error) {
+// A Spending is hashes that are being spent. It holds the lock of the ledger.
+type Spending struct {
+	ledger *Ledger
+	tx     *sql.Tx // says that they are spent
+}
+
+func (l *Ledger) begin(ctx context.Context, hashes []receipts.Hash, by, purpose string, at receipts.Time) (_ *Spending, _ *receipts.Refusal, err error) {
 	if err := l.open(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	var attempt [16]byte
+	_, _ = rand.Read(attempt[:]) // never fails (crypto/rand)
+	refusal, err := l.enter(ctx, attempt[:], hashes, by, purpose, at)
+	if err != nil || refusal != nil {
+		return nil, refusal, err
+	}
+	// The lock is held from here to the end, so that nobody takes a live attempt for one that has ended. A signal that
+	// comes after the store's commit does not end the transaction.
+	tx, err := l.db.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	res, err := tx.Exec("DELETE FROM unfinished WHERE attempt = ?", attempt[:])
+	if err == nil {
+		var n int64
+		if n, err = res.RowsAffected(); err == nil && n == int64(len(hashes)) {
+			return &Spending{l, tx}, nil, nil
+		}
+	}
+	_ = tx.Rollback()
+	if err == nil { // the same consumer has begun again in between: it will have them
+		refusal, err = l.enter(ctx, nil, hashes, by, purpose, at)
+	}
+	return nil, refusal, err
+}
+
+// enter enters hashes for an attempt, in a transaction. Without one it refuses each that somebody else is spending.
+func (l *Ledger) enter(ctx context.Context, attempt []byte, hashes []receipts.Hash, by, purpose string, at receipts.Time) (*receipts.Refusal, error) {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, unfinishedSchema); err != nil {
+		return nil, err
+	}
 	for _, h := range hashes {
-		res, err := tx.ExecContext(ctx, "INSERT INTO spent(sha, by, purpose, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", blob(h), by, purpose, at.String())
-		if err != nil {
-			return nil, err
-		}
-		if n, err := res.RowsAffected(); err != nil {
-			return nil, err
-		} else if n == 1 {
-			continue
-		}
 		var who, when string
-		if err := tx.QueryRowContext(ctx, "SELECT by, at FROM spent WHERE sha = ?", blob(h)).Scan(&who, &when); err != nil {
+		var unfinished bool
+		err := tx.QueryRowContext(ctx, "SELECT by, at, sha IN (SELECT sha FROM unfinished) FROM spent WHERE sha = ?", blob(h)).Scan(&who, &when, &unfinished)
+		switch {
+		case errors.Is(err, sql.ErrNoRows) && attempt != nil:
+		case errors.Is(err, sql.ErrNoRows):
+			continue
+		case err != nil:
+			return nil, err
+		case !unfinished:
+			return &receipts.Refusal{Reason: receipts.Spent, SHA: h,
+				Message: fmt.Sprintf("%s was spent by %s at %s, says the ledger %s", h.Short(), who, when, l.path)}, nil
+		case who != by || attempt == nil:
+			return &receipts.Refusal{Reason: receipts.Spent, SHA: h,
+				Message: fmt.Sprintf("%s is being spent by %s since %s, who alone may try again, says the ledger %s", h.Short(), who, when, l.path)}, nil
+		}
+		if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO spent(sha, by, purpose, at) VALUES (?, ?, ?, ?)", blob(h), by, purpose, at.String()); err != nil {
 			return nil, err
 		}
-		return &receipts.Refusal{Reason: receipts.Spent, SHA: h,
-			Message: fmt.Sprintf("%s was spent by %s at %s, says the ledger %s", h.Short(), who, when, l.path)}, nil
+		if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO unfinished(sha, attempt) VALUES (?, ?)", blob(h), attempt); err != nil {
+			return nil, err
+		}
+	}
+	if attempt == nil {
+		return nil, ErrBusy
 	}
 	return nil, tx.Commit()
 }
+
+// Finish makes the hashes spent, for good. Only after it may a report say that they were consumed.
+func (p *Spending) Finish() error {
+	err := p.tx.Commit()
+	if err == nil {
+		return nil
+	}
+	_ = p.tx.Rollback() // what failed may have left it open
+	err = p.ledger.unusable(err)
+	var e *LedgerError
+	if errors.As(err, &e) {
+		e.Recorded = true
+	}
+	return err
+}
+
+// Abandon leaves the hashes unfinished: nobody knows whether what failed is recorded all the same.
+func (p *Spending) Abandon() { _ = p.tx.Rollback() }
 
 // Close closes the file.
 func (l *Ledger) Close() error {

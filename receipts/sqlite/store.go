@@ -216,6 +216,9 @@ func connect(ctx context.Context, path string, o Options, extra string) (*Store,
 	if err != nil {
 		return nil, err
 	}
+	if !o.ReadOnly {
+		allowWriting(path, info)
+	}
 	db, conn, err := dial(ctx, path, f, "mode="+mode+busyTimeout(o.BusyTimeout)+extra, o.between)
 	if err != nil {
 		return nil, err

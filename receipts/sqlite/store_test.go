@@ -40,7 +40,19 @@ func TestMain(m *testing.M) {
 
 func child(what, path string) error {
 	verb, arg, _ := strings.Cut(what, " ")
-	s, err := Open(ctx, path, Options{})
+	o := Options{}
+	if verb == "killed" {
+		var step string
+		arg, step, _ = strings.Cut(arg, " ")
+		o.between = func(over string) {
+			if over == step {
+				self, _ := os.FindProcess(os.Getpid())
+				_ = self.Kill()
+				select {}
+			}
+		}
+	}
+	s, err := Open(ctx, path, o)
 	if err != nil {
 		return err
 	}
@@ -58,6 +70,16 @@ func child(what, path string) error {
 			s.Submit(makeReceipt(arg, i))
 		}
 		return s.Close()
+	case "killed": // while it consumes
+		l, err := OpenLedger(path + ".ledger")
+		if err != nil {
+			return err
+		}
+		d, err := s.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{arg}, By: "boss", At: at(1), Ledger: l})
+		if err != nil {
+			return err
+		}
+		fmt.Println(d.Passed())
 	case "consume":
 		io.ReadAll(os.Stdin) // begin together
 		d, err := s.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{arg}, By: strconv.Itoa(os.Getpid()), At: at(1)})

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -397,9 +398,6 @@ func TestLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ledger.Close()
-	spend := func(h []receipts.Hash) (*receipts.Refusal, error) {
-		return ledger.Spend(ctx, h, "boss", "release", at(7))
-	}
 	for i, name := range []string{"s.db", "copy.db"} {
 		s := openAt(t, filepath.Join(dir, name))
 		// Each copy gets a gate receipt of its own, over the same receipts.
@@ -409,7 +407,7 @@ func TestLedger(t *testing.T) {
 		if err != nil || !d.Passed() {
 			t.Fatalf("%s: %s, %v", name, reasons(d), err)
 		}
-		d, err = s.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{d.Gate.String()}, By: "boss", At: at(60), Spend: spend})
+		d, err = s.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{d.Gate.String()}, By: "boss", Purpose: "release", At: at(60), Ledger: ledger})
 		want := []string{"", "spent"}[i]
 		if err != nil || reasons(d) != want {
 			t.Errorf("%s: %q, %v; want %q", name, reasons(d), err, want)
@@ -508,7 +506,7 @@ func TestLedgerAppears(t *testing.T) {
 		if l, err = OpenLedger(path); err != nil {
 			t.Fatal(err)
 		}
-		refusal, err := l.Spend(ctx, []receipts.Hash{{1}}, "x", "", at(1))
+		refusal, err := spend(l, "x", receipts.Hash{1})
 		if err != nil || (refusal == nil) != want {
 			t.Errorf("%d: %v, %v", i, refusal, err)
 		}
@@ -544,7 +542,7 @@ func TestLedgerAppears(t *testing.T) {
 	if err := os.WriteFile(late, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Spend(ctx, []receipts.Hash{{1}}, "x", "", at(1)); err == nil {
+	if _, err := spend(l, "x", receipts.Hash{1}); err == nil {
 		t.Error("spent in an empty file")
 	}
 	if info, err := os.Stat(late); err != nil || info.Size() > 0 {
@@ -556,16 +554,21 @@ func TestLedgerRace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	const racers = 16
 	won := make(chan bool, racers)
-	for i := range racers {
+	ledgers := make([]*Ledger, racers)
+	for i := range racers { // before any has a lock: a process that closes a file gives up its locks of it
+		l, err := OpenLedger(path)
+		if err == nil {
+			err = l.open(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ledgers[i] = l
+	}
+	for i, l := range ledgers {
 		go func() {
-			l, err := OpenLedger(path)
-			if err != nil {
-				t.Error(err)
-				won <- false
-				return
-			}
-			defer l.Close()
-			refusal, err := l.Spend(ctx, []receipts.Hash{{byte(i + 2)}, {1}}, "x", "", at(1))
+			refusal, err := spend(l, "x", receipts.Hash{byte(i + 2)}, receipts.Hash{1})
 			if err != nil {
 				t.Error(err)
 			}
@@ -581,17 +584,140 @@ func TestLedgerRace(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d winners", n)
 	}
-	l, err := OpenLedger(path)
+	var spent int
+	if err := ledgers[0].db.QueryRowContext(ctx, "SELECT count(*) FROM spent WHERE sha NOT IN (SELECT sha FROM unfinished)").Scan(&spent); err != nil || spent != 2 {
+		t.Errorf("%d hashes are spent, %v: the losers spent something", spent, err)
+	}
+}
+
+// spend begins and finishes.
+func spend(l *Ledger, by string, hashes ...receipts.Hash) (*receipts.Refusal, error) {
+	p, refusal, err := l.Begin(ctx, hashes, by, "", at(1))
+	if p != nil {
+		err = p.Finish()
+	}
+	return refusal, err
+}
+
+// TestConsumeKilled kills who consumes, at each point between the ledger and the store: what was not said to be consumed can be consumed
+// by the same consumer, once, and by nobody else; what the store has recorded is not consumed there again.
+func TestConsumeKilled(t *testing.T) {
+	for _, c := range []struct {
+		step      string // after which it is killed
+		again     string // the reasons why the same store refuses the same consumer
+		elsewhere string // and why a copy of it of before then does
+	}{
+		{"authenticated", "", "spent"},
+		{"spent", "", "spent"},
+		{"committed", "consumed", ""},
+		{"finished", "consumed", "spent"},
+	} {
+		t.Run(c.step, func(t *testing.T) {
+			dir := t.TempDir()
+			path, other, led := filepath.Join(dir, "s.db"), filepath.Join(dir, "copy.db"), filepath.Join(dir, "s.db.ledger")
+			s := openAt(t, path)
+			d, err := s.Gate(ctx, request("r-1", fill(t, s, "r-1", 3)))
+			if err != nil || !d.Passed() {
+				t.Fatalf("%s, %v", reasons(d), err)
+			}
+			s.Close()
+			whole, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(other, whole, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := startChild(t, "killed "+d.Gate.String()+" "+c.step, path)
+			if out, err := cmd.Output(); err == nil || strings.Contains(string(out), "true") {
+				t.Fatalf("%v: %s", err, out)
+			}
+			consume := func(path, by string) string {
+				s := openAt(t, path)
+				defer s.Close()
+				l, err := OpenLedger(led)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				d, err := s.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{d.Gate.String()}, By: by, At: at(60), Ledger: l})
+				if err != nil {
+					t.Error(err)
+				}
+				if a := audit(t, s, nil); !a.Consistent() {
+					t.Error(messages(a))
+				}
+				return reasons(d)
+			}
+			if c.step != "authenticated" { // which is before anything was entered
+				for _, path := range []string{path, other} {
+					if why := consume(path, "another"); why == "" {
+						t.Errorf("another consumed it in %s", filepath.Base(path))
+					}
+				}
+			}
+			for _, x := range []struct{ path, want string }{{path, c.again}, {other, c.elsewhere}, {other, "spent"}} {
+				if x.path == other && c.elsewhere == "" && x.want == "spent" {
+					x.want = "consumed" // there, by now
+				}
+				if why := consume(x.path, "boss"); why != x.want {
+					t.Errorf("in %s: %q, want %q", filepath.Base(x.path), why, x.want)
+				}
+			}
+		})
+	}
+}
+
+// TestConsumeUnwritten holds that a store that cannot be written leaves what it could not record to the same consumer.
+func TestConsumeUnwritten(t *testing.T) {
+	dir := t.TempDir()
+	s := openAt(t, filepath.Join(dir, "s.db"))
+	d, err := s.Gate(ctx, request("r-1", fill(t, s, "r-1", 3)))
+	if err != nil || !d.Passed() {
+		t.Fatalf("%s, %v", reasons(d), err)
+	}
+	l, err := OpenLedger(filepath.Join(dir, "ledger"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	var spent int
-	if err := l.open(ctx); err != nil {
+	c := ConsumeRequest{Query: here, IDs: []string{d.Gate.String()}, By: "boss", At: at(60), Ledger: l}
+	readOnly := func(on bool) {
+		if _, err := s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA query_only=%t", on)); err != nil {
+			t.Error(err)
+		}
+	}
+	s.between = func(step string) { readOnly(step == "spent") }
+	for range 2 {
+		if d, err := s.Consume(ctx, c); err == nil {
+			t.Fatalf("consumed without a record: %s", reasons(d))
+		}
+		readOnly(false)
+	}
+	s.between = nil
+	for _, x := range []struct{ by, want string }{{"another", "spent"}, {"boss", ""}, {"boss", "consumed"}} {
+		c.By = x.by
+		if d, err := s.Consume(ctx, c); err != nil || reasons(d) != x.want {
+			t.Errorf("by %s: %q, %v; want %q", x.by, reasons(d), err, x.want)
+		}
+	}
+}
+
+// TestLedgerOld holds that what a ledger without a table of what is unfinished has is spent.
+func TestLedgerOld(t *testing.T) {
+	l, err := OpenLedger(filepath.Join(t.TempDir(), "ledger"))
+	if err == nil {
+		err = l.open(ctx)
+	}
+	if err == nil {
+		_, err = l.db.ExecContext(ctx, "INSERT INTO spent VALUES (?, 'x', '', '')", blob(receipts.Hash{1}))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM spent").Scan(&spent); err != nil || spent != 2 {
-		t.Errorf("%d hashes are spent, %v: the losers left something", spent, err)
+	defer l.Close()
+	if refusal, err := spend(l, "x", receipts.Hash{1}); err != nil || refusal == nil {
+		t.Errorf("%v, %v", refusal, err)
 	}
 }
 

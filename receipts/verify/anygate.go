@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -31,9 +32,13 @@ func (s *Session) anyGate(q Query) *Result {
 		if s.stopped() {
 			return true
 		}
-		r := s.judge(q, e, whole)
-		if of := q.own(r.Body); r.Verdict == "" || best == nil || of > own {
-			best, own = r, of
+		r, of := s.judge(q, e, whole), s.ofPart(e)
+		if of && (len(q.Require) == 0 || r.Verdict != "") { // where it has what is required, that is enough
+			part = max(part, seq)
+			return false
+		}
+		if mine := q.own(r.Body); r.Verdict == "" || best == nil || mine > own {
+			best, own = r, mine
 		}
 		return best.Verdict == ""
 	}
@@ -63,7 +68,7 @@ func (s *Session) anyGate(q Query) *Result {
 	if onTree {
 		best.Below += below
 	} else if part >= 0 {
-		best.Notes = append(best.Notes, fmt.Sprintf("the gate %s on these files is not final: it is of single lines (run -e, SCRIPT:LINE), of the first lines of a script, of a value that --set changed, or was made without --require", receipts.GateID(s.index.at(part).sha)))
+		best.Notes = append(best.Notes, fmt.Sprintf("the gate %s on these files is not final: it is of single lines (run -e, SCRIPT:LINE, --failed, --changed), of the first lines of a script, of a value that --set changed, was made without --require, or of a run that a line of another run of this project started", receipts.GateID(s.index.at(part).sha)))
 	}
 	if q.Policy != "" && best.Verdict != Policy {
 		best.no(Policy, receipts.OtherPolicy, receipts.Hash{}, "%s", q.Policy)
@@ -77,6 +82,36 @@ func (s *Session) anyGate(q Query) *Result {
 		}
 	}
 	return s.around(q, best)
+}
+
+// ofPart reports whether e is the gate of a run that a line started, in the project of that line, whose script has other lines: of what is asked
+// without naming anything it answers a part, and the gate of the run around it, if there is one, the rest. A run that an agent or a lone command
+// started stands for itself, and so does one whose line has not ended.
+func (s *Session) ofPart(e *receipts.Entry) bool {
+	g, ok := body(e).(*receipts.Gate)
+	if !ok || g.Parent == "" {
+		return false
+	}
+	outer, step := receipts.SplitStep(g.Parent)
+	seq, known := s.index.begins(shortText(outer))
+	if !known || outer == g.Run {
+		return false
+	}
+	begun := s.entry(seq)
+	if begun == nil {
+		return false
+	}
+	run, ok := body(begun).(*receipts.Run)
+	part := run != nil && run.Part && run.Script.Path.Text != "" // a line of a script that was asked for alone
+	if !ok || run.Run != outer || !part && run.More == 0 && !slices.ContainsFunc(run.Planned, func(p receipts.Planned) bool { return p.Step != step && !p.Command.IsZero() }) {
+		return false
+	}
+	for _, seq := range s.ofRun(outer) {
+		if e := s.entry(seq); e != nil && receipt(e) != nil && stepOf(receipt(e)) == g.Parent {
+			return receipt(e).Place == g.Place && receipt(e).Matrix == g.Matrix && !receipt(e).Apart
+		}
+	}
+	return false
 }
 
 // ours is what [Query.own] says of a gate of this project and these rules.

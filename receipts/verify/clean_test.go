@@ -31,6 +31,8 @@ func TestClean(t *testing.T) {
 		"failed in place before":            {func(m *maker) { m.receipt(failing); pass(m, clean) }, Flaky, Verified, receipts.InClean, 1},
 		"failed in place after":             {func(m *maker) { pass(m, clean); m.receipt(failing) }, Failed, Verified, receipts.InClean, 1},
 		"failed unconfined after":           {func(m *maker) { pass(m, clean); m.receipt(failing, open) }, Failed, Verified, receipts.InClean, 1},
+		"failed after, with something lent": {func(m *maker) { pass(m, clean); m.receipt(failing, shared) }, Failed, Failed, receipts.InClean, 0},
+		"passed after that, with it":        {func(m *maker) { pass(m, clean); m.receipt(failing, shared); m.receipt(shared) }, Failed, Failed, receipts.InClean, 0},
 		"failed clean before":               {func(m *maker) { m.receipt(failing, clean); pass(m, clean) }, Flaky, Flaky, receipts.InClean, 0},
 		"failed clean after":                {func(m *maker) { pass(m, clean); m.receipt(failing, clean) }, Failed, Failed, receipts.InClean, 0},
 		"failed clean, passed in place":     {func(m *maker) { m.receipt(failing, clean); pass(m) }, Flaky, Flaky, receipts.InPlace, 0},

@@ -526,3 +526,29 @@ func TestChangesFiles(t *testing.T) {
 		t.Errorf("%s, %q", told(res), res.Notes)
 	}
 }
+
+// TestCheckedTwice: a command that passed on the files of the gate may have passed before them, too, where a line between changed them. Another that
+// did so, under a binding with other variables, may be asked for or not.
+func TestCheckedTwice(t *testing.T) {
+	twin := func(r *receipts.Receipt) { r.Binding = "check_other" }
+	vars := func(q *Query) { q.Env = map[string]string{"check_lint": "a", "check_other": "b"} }
+	for _, c := range []struct {
+		first func(*receipts.Receipt)
+		ask   func(*Query)
+		want  Verdict
+	}{
+		{func(*receipts.Receipt) {}, strict, Verified},
+		{func(*receipts.Receipt) {}, nothing, Verified},
+		{twin, func(q *Query) { strict(q); vars(q) }, Verified},
+		{twin, strict, Stale},
+		{twin, func(q *Query) { nothing(q); vars(q) }, Stale},
+	} {
+		m := newMaker(t)
+		first := m.receipt(c.first, func(r *receipts.Receipt) { r.Workspace.Before = treeB })
+		write := m.receipt(of("format"), changes(treeB, treeA))
+		m.gate([]receipts.Hash{first, write, m.receipt()})
+		if res := ask(t, m.open(Options{}), asked(c.ask)); res.Verdict != c.want {
+			t.Errorf("%s\nwant %s", told(res), c.want)
+		}
+	}
+}

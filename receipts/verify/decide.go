@@ -23,6 +23,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 	}
 	list := s.bySHA(hashes...)
 	last := s.passes(g.Tree, g.Level, g.Run)
+	last.rules = rules{g.Retries, g.Env, g.Matrix, g.Place, g.Level}
 	var named []*receipts.Entry
 	for _, x := range g.Expect {
 		if e := list[x.SHA]; e != nil {
@@ -227,7 +228,7 @@ func expectedTree(g receipts.GateRequest, x receipts.Expectation, e *receipts.En
 	case x.Moved != "":
 		return receipts.TreeChanged, "is not about its inputs as they are: what " + x.Moved + " names changed while it ran; run it again, and leave what the tool itself writes out of the inputs"
 	case len(x.Changed) > 0:
-		return receipts.TreeChanged, "is not about the files as they are: " + receipts.ListPaths(x.Changed) + " changed since it began; list what tools write in a tracked .gitignore, and remove it from the index (git rm --cached)"
+		return receipts.TreeChanged, "is not about the files as they are: " + receipts.ListPaths(x.Changed) + " changed since it began: run it again if it was edited meanwhile; what a tool writes needs effect = \"write\" of its binding or, where it is not part of the project, a tracked .gitignore that names it, and no place in the index (git rm --cached)"
 	case x.Tree != nil && (w == nil || !w.Before.Matches(*x.Tree)):
 		return receipts.TreeChanged, "is of another tree than the run's"
 	case !g.AnyRun:
@@ -269,10 +270,9 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 	accepted := s.accepted(failures, g.Level)
 	var before []*receipts.Entry
 	for _, f := range failures {
-		fr := receipt(f)
 		about, same := last.about(m.Entry, f)
 		switch {
-		case !about || (Query{}).excused(r, fr) || accepted[f.SHA]:
+		case !about || (Query{}).excused(m.Entry, f) || accepted[f.SHA]:
 		case !same && !last.undo(key, f):
 			return receipts.Superseded, fmt.Sprintf("is of other files than the gate: on these the same command failed, receipt %s, and has not passed", f.SHA.Short())
 		case f.Seq > m.Seq && !last.undo(key, f):
@@ -292,11 +292,10 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 		}
 		return "", ""
 	}
-	retries := retries{g.Retries, g.Matrix, g.Place, g.Level}
 	for _, f := range before {
 		d.Failures += first(f)
 	}
-	before = slices.DeleteFunc(before, func(f *receipts.Entry) bool { return s.allowed(retries, m, receipt(f)) })
+	before = slices.DeleteFunc(before, func(f *receipts.Entry) bool { return s.allowed(last.rules, last.within, m, receipt(f)) })
 	if !g.Strict || len(before) == 0 {
 		return "", ""
 	}

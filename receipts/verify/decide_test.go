@@ -118,6 +118,15 @@ func TestDecideLastWord(t *testing.T) {
 			return []receipts.Hash{h, m.receipt(func(r *receipts.Receipt) { r.Workspace.Before = treeB })}
 		}, plain, receipts.Superseded, 0, 0},
 		{"after", func(m *maker) []receipts.Hash { h := m.receipt(); m.receipt(failing); return []receipts.Hash{h} }, plain, receipts.Superseded, 0, 0},
+		{"after, with other inputs", func(m *maker) []receipts.Hash {
+			h := m.receipt(func(r *receipts.Receipt) { r.Inputs = receipts.Hash{2} })
+			m.receipt(failing, func(r *receipts.Receipt) { r.Inputs = receipts.Hash{1} })
+			return []receipts.Hash{h}
+		}, plain, receipts.Superseded, 0, 0},
+		{"before, with other inputs", func(m *maker) []receipts.Hash {
+			m.receipt(failing, func(r *receipts.Receipt) { r.Inputs = receipts.Hash{1} })
+			return []receipts.Hash{m.receipt(func(r *receipts.Receipt) { r.Inputs = receipts.Hash{2} })}
+		}, plain, "", 0, 0},
 		{"before, on the same bytes of another git tree", func(m *maker) []receipts.Hash {
 			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace.Before.Tree = treeB.Tree })
 			return []receipts.Hash{m.receipt()}

@@ -59,7 +59,7 @@
 //     on the same bytes, whatever git calls them; where the passing command changed files, also if
 //     it left the bytes that the pass left (TestDecideLastWord).
 //  14. The last word about each required command, or about each bound command where
-//     the query is not strict or requires nothing, is not a failure on this tree, unless
+//     the query requires nothing, is not a failure on this tree, unless
 //     that was accepted. Only a later pass under the same binding and of no lower level
 //     undoes a failure; one under no binding is undone by a later pass under any
 //     (TestUndone, TestNamedGate). Each
@@ -68,6 +68,9 @@
 //  15. If the query is strict, no command of the gate failed so before it passed either,
 //     unless its binding has retries, or somebody of no lower level accepted that
 //     failure after it happened (TestLevel). If it is not, the result counts them.
+//
+// Two bindings of the rules that run the same command with other variables of their own are about two things, and so are the runs that they start: what fails under
+// the one says nothing of the other, and no pass of the one undoes it (TestLastWord, TestBelowOthers).
 //
 // 12 to 15 are also of the receipts of runs that a command of the gate started, as far as the gate has taken theirs in, and of
 // those below a gate that an agent handed back (TestInner). A result that one of them repeats has at least the level that is asked

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -24,20 +25,37 @@ func (s *Session) lookAround(q Query, res *Result) {
 		keys = append(keys, k)
 	}
 	slices.Sort(keys)
+	var aside []*receipts.Entry // failures of what is not required
 	for _, k := range keys {
-		if q.Strict && !q.asks(k) && len(q.Require) > 0 {
+		if q.Strict && len(q.Require) > 0 && !q.asks(k) {
 			continue
 		}
 		failures, passes := h.lastWords(q, k, res.below)
 		accepted := s.accepted(failures, q.Level)
 		for _, f := range failures {
-			if !named[f.SHA] && !accepted[f.SHA] && !overtaken(f, passes) && s.again(f) == nil {
+			switch {
+			case named[f.SHA] || accepted[f.SHA] || overtaken(f, passes):
+			case len(q.Require) > 0 && !q.asksOf(k, receipt(f)):
+				aside = append(aside, f)
+			case s.again(f, h.within) == nil:
 				q.lastWord(res, k, f)
 			}
 		}
 		for _, p := range passes {
 			q.lastWord(res, k, p)
 		}
+	}
+	if q.Strict {
+		return
+	}
+	slices.SortFunc(aside, func(a, b *receipts.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	aside = slices.DeleteFunc(aside, func(f *receipts.Entry) bool { return receipt(f).Binding == "" || receipt(f).Place != q.Place })
+	for i, f := range aside {
+		if i == maxRuns {
+			res.Notes = append(res.Notes, fmt.Sprintf("and %d more", len(aside)-i))
+			break
+		}
+		res.Notes = append(res.Notes, fmt.Sprintf("%s, which is not required, failed on this tree%s, and has not passed on it since: receipt %s", q.describe(receipt(f)), q.apart(receipt(f)), f.SHA.Short()))
 	}
 }
 
@@ -57,7 +75,7 @@ func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
 	case answerOf(last) == no:
 		res.Failures++
 		res.add(Failed, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Step: r.Step,
-			Message: fmt.Sprintf("%s failed on this tree, and has not passed on it since: receipt %s", q.describe(r), last.SHA.Short())})
+			Message: fmt.Sprintf("%s failed on this tree%s, and has not passed on it since: receipt %s", q.describe(r), q.apart(r), last.SHA.Short())})
 	case r.Binding == "" && res.Verdict != "" && res.Verdict != Verified:
 		for _, need := range q.Require {
 			if need.Command == r.Command && need.Dir == r.Dir {
@@ -69,7 +87,8 @@ func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
 }
 
 // last checks each member against what else the log knows of its command on its tree,
-// whatever the environment: a failure is never forgotten.
+// whatever the environment: a failure is never forgotten. Where the gate is of other files than the
+// present ones, what failed on those alone says nothing of these: the answer is STALE.
 func (s *Session) last(q Query, res *Result) {
 	var gate *receipts.Tree
 	switch {
@@ -78,17 +97,17 @@ func (s *Session) last(q Query, res *Result) {
 	case q.Tree != nil && res.isOf(*q.Tree):
 		gate = q.Tree
 	}
-	// The last pass of each command among the members: a line may stand twice in a script.
-	own, last := make(map[uint64]int64), s.passes(gate, q.Level, "")
+	stale := q.Tree != nil && !res.isOf(*q.Tree)
+	last := s.passes(gate, q.Level, "")
+	last.rules = q.bound()
+	if res.Body != nil {
+		last.rules.matrix, last.rules.place = res.Body.Matrix, res.Body.Place
+	}
 	leaves := res.Leaves()
 	all := make([]*receipts.Entry, len(leaves))
 	for i, m := range leaves {
 		all[i] = m.Entry
-		if last.add(m.Entry); !m.Inner {
-			r := receipt(m.Entry)
-			key := commandKey(r.Command, r.Dir, r.Place)
-			own[key] = max(own[key], m.Seq)
-		}
+		last.add(m.Entry)
 	}
 	h := last.history(all)
 	type line struct {
@@ -97,15 +116,15 @@ func (s *Session) last(q Query, res *Result) {
 		inputs  receipts.Hash
 		clean   bool
 		setup   receipts.Hash
+		ruled   bool   // by the rules that are asked for, which know its variables
+		env     string // what these are
+		own     bool   // the present inputs are compared with its own
 		again   string // the step, where this is not its first attempt: which failures that excuses is of the step
 		files   [3]receipts.Tree
 		by      *receipts.Receipt // of an inner one: the line whose command started its run
 	}
-	retries := retries{bindings: q.Retries, matrix: q.Matrix, place: q.Place, level: q.Level}
-	if res.Body != nil {
-		retries.matrix, retries.place = res.Body.Matrix, res.Body.Place
-	}
 	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
+	inPlace, otherInputs := make(map[receipts.Hash]bool), make(map[receipts.Hash]bool)
 	for _, m := range leaves {
 		if s.stopped() {
 			return
@@ -126,7 +145,8 @@ func (s *Session) last(q Query, res *Result) {
 			s.executableNote(res, m.Entry, r)
 		}
 		key := commandKey(r.Command, r.Dir, r.Place)
-		l := line{command: key, binding: r.Binding, inputs: r.Inputs, clean: r.Clean != nil, setup: installed(r), by: m.By}
+		l := line{command: key, binding: r.Binding, inputs: r.Inputs, clean: r.Clean != nil, setup: installed(r), by: m.By,
+			ruled: last.rules.of(r), env: last.rules.envOf(r), own: q.Inputs != nil}
 		if r.Attempt > 1 {
 			l.again = stepOf(r)
 		}
@@ -152,38 +172,54 @@ func (s *Session) last(q Query, res *Result) {
 			if !about {
 				continue
 			}
-			first := !counted[f.SHA]
-			counted[f.SHA] = true
 			switch {
 			case !q.counts(receipt(f)):
-				if first {
-					res.InPlace++
-				}
-			case q.excused(r, receipt(f)):
-				if first {
-					res.OtherInputs++
-				}
+				inPlace[f.SHA] = true
+				continue
+			case q.excused(m.Entry, f):
+				otherInputs[f.SHA] = true
+				continue
 			case accepted[f.SHA]:
 				s.reasons(res, f, q.Level)
-			case (!same || f.Seq > m.Seq && (m.Inner || f.Seq > own[key])) && !last.undo(key, f):
-				if first {
-					res.Failures++
-				}
+				continue
+			}
+			later, aside := (!same || f.Seq > m.Seq) && !last.undo(key, f), stale && !last.stand(f).has(*q.Tree)
+			if aside {
+				res.contradicted = res.contradicted || later || q.Strict && !s.allowed(last.rules, last.within, m, receipt(f))
+				continue
+			}
+			if !counted[f.SHA] { // what says nothing of one leaf may say something of another
+				counted[f.SHA] = true
+				res.Failures++
+			}
+			if later {
 				what := "after it had passed"
 				if !same {
 					what = "and passed on other files alone"
 				}
-				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree %s, receipt %s", q.describeLeaf(m), what, f.SHA.Short())
-			default:
-				if first {
-					res.Failures++
-				}
-				if q.Strict && !s.allowed(retries, m, receipt(f)) {
-					res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it, receipt %s", q.describeLeaf(m), f.SHA.Short())
-				}
+				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree%s %s, receipt %s", q.describeLeaf(m), q.apart(receipt(f)), what, f.SHA.Short())
+			} else if q.Strict && !s.allowed(last.rules, last.within, m, receipt(f)) {
+				res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it%s, receipt %s", q.describeLeaf(m), q.apart(receipt(f)), f.SHA.Short())
 			}
 		}
 	}
+	aside := func(list map[receipts.Hash]bool) (n int) {
+		for h := range list {
+			if !counted[h] {
+				n++
+			}
+		}
+		return n
+	}
+	res.InPlace, res.OtherInputs = res.InPlace+aside(inPlace), res.OtherInputs+aside(otherInputs)
+}
+
+// apart says of a failure that it was in a clean checkout, where the query is not about these alone: the same command may pass in place each time.
+func (q Query) apart(f *receipts.Receipt) string {
+	if f.Clean == nil || q.Clean {
+		return ""
+	}
+	return " in a clean checkout"
 }
 
 // present returns the present inputs of the binding of r, where what it says of its own can be compared with them: those of a command in a clean checkout were
@@ -199,9 +235,13 @@ func (q Query) present(r *receipts.Receipt) (now receipts.Hash, ok bool) {
 // excused reports whether the failure f says nothing of the pass r, since other inputs decided: those of its own binding, as far as they are known.
 // Of two in clean checkouts that is so where setups installed different files: what else differs there is of the machine or of earlier lines, and
 // anyone who wants a pass can have it differ. The inputs of a clean checkout and those of the working tree cannot be compared: they excuse nothing.
-func (q Query) excused(r, f *receipts.Receipt) bool {
+// Where it is not known which are there now, the newest record has the last word: it says which were there last.
+func (q Query) excused(pass, failure *receipts.Entry) bool {
+	r, f := receipt(pass), receipt(failure)
 	now, ok := q.present(f)
 	switch {
+	case !ok && failure.Seq > pass.Seq:
+		return false
 	case (r.Clean == nil) != (f.Clean == nil), !ok && f.Binding != r.Binding:
 		return false
 	case r.Clean != nil:
@@ -298,9 +338,9 @@ const maxRuns = 5
 
 // unfinished notes the runs on the tree that have no gate of their own: ending a run before it
 // says no leaves that trace, also in one that a line started. Records below the level that is asked for do not end a run
-// of that level: anybody may write them in its name.
+// of that level: anybody may write them in its name. Where nothing is verified, such a run says why there is no gate on these files.
 func (s *Session) unfinished(q Query, res *Result) {
-	if q.Tree == nil || res.Gate == nil {
+	if q.Tree == nil {
 		return
 	}
 	type later struct {
@@ -362,12 +402,15 @@ func (s *Session) unfinished(q Query, res *Result) {
 		if !ok || e.Level < q.Level && e.Seq >= below.around(run.Run).until || run.Tree == nil || !run.Tree.SameFiles(*q.Tree) {
 			continue
 		}
-		when := "later"
-		if l.seq < res.Gate.Seq {
-			when = "earlier"
+		when := "later "
+		switch {
+		case res.Gate == nil:
+			when = ""
+		case l.seq < res.Gate.Seq:
+			when = "earlier "
 		}
 		switch {
-		case l.failed && when == "earlier": // which is counted, where it is of these lines
+		case l.failed && when == "earlier ": // which is counted, where it is of these lines
 			continue
 		case !l.failed && ranAll(run, l.steps):
 			continue
@@ -376,9 +419,9 @@ func (s *Session) unfinished(q Query, res *Result) {
 			continue
 		}
 		if l.failed {
-			res.Notes = append(res.Notes, fmt.Sprintf("the later run %s of %s on this tree did not pass", run.Run, run.Script.Path.Text))
+			res.Notes = append(res.Notes, fmt.Sprintf("the %srun %s of %s on this tree did not pass", when, run.Run, run.Script.Path.Text))
 		} else {
-			res.Notes = append(res.Notes, fmt.Sprintf("the %s run %s of %s on this tree did not reach its gate: it was stopped, killed or refused, or is still running", when, run.Run, run.Script.Path.Text))
+			res.Notes = append(res.Notes, fmt.Sprintf("the %srun %s of %s on this tree did not reach its gate: it was stopped, killed or refused, or is still running", when, run.Run, run.Script.Path.Text))
 		}
 	}
 	if named > maxRuns {

@@ -153,9 +153,10 @@ func (s *Session) since(g *receipts.Gate, members []*receipts.Entry, level int) 
 		return nil
 	}
 	list, _ := s.nested(receipts.GateRequest{Run: g.Run, Level: level, Tree: g.Tree}, members)
+	within := s.passes(nil, level, "").within
 	return slices.DeleteFunc(list, func(h receipts.Hash) bool {
 		e := s.bySHA(h)[h]
-		return e == nil || receipt(e) == nil
+		return e == nil || receipt(e) == nil || e.Level < level && !within.has(e)
 	})
 }
 
@@ -175,8 +176,9 @@ func (s *Session) matters(g receipts.GateRequest, loose map[receipts.Hash]*recei
 	return func(e *receipts.Entry) bool {
 		r := receipt(e)
 		return !r.Reused.IsZero() || slices.ContainsFunc(bad[commandKey(r.Command, r.Dir, r.Place)], func(f *receipts.Entry) bool {
+			// What does not say its files was on those of its line, and which record of the line says them depends on the level that somebody asks for.
 			about, _ := p.about(e, f)
-			return about
+			return about || r.Workspace == nil || receipt(f).Workspace == nil
 		})
 	}
 }
@@ -278,6 +280,7 @@ func (s *Session) ownRuns(e *receipts.Entry) (list []receipts.Hash) {
 // A passes has, by command, the passes that a gate rests on.
 type passes struct {
 	s      *Session
+	rules  rules
 	tree   *receipts.Tree // of the gate; nil for none
 	within *within
 	list   map[uint64][]*receipts.Entry
@@ -290,7 +293,7 @@ func (s *Session) passes(tree *receipts.Tree, level int, run string) passes {
 	if run != "" {
 		w.vouches(run)
 	}
-	return passes{s, tree, w, make(map[uint64][]*receipts.Entry)}
+	return passes{s, rules{}, tree, w, make(map[uint64][]*receipts.Entry)}
 }
 
 func (p passes) add(e *receipts.Entry) {
@@ -312,16 +315,54 @@ func (p passes) stand(e *receipts.Entry) stand {
 // about reports whether the record f counts beside the pass e of the same command: it is about the files that the pass speaks for, or about those
 // of the gate, where the pass was on others.
 func (p passes) about(e, f *receipts.Entry) (counts, same bool) {
+	if p.others(e, f) {
+		return false, false
+	}
 	st := p.within.stand(f)
 	same = p.stand(e).holds(st)
 	return same || p.tree != nil && meet(st.begun, []receipts.Tree{*p.tree}), same
 }
 
-// undo reports whether one of the passes of a command came after its failure f: on the same files, and of no lower level.
+// undo reports whether one of the passes of a command came after its failure f: under its binding, if it has one, on the same files, of no lower level, and not written by somebody
+// without the key since nothing vouches any more.
 func (p passes) undo(command uint64, f *receipts.Entry) bool {
 	return slices.ContainsFunc(p.list[command], func(e *receipts.Entry) bool {
-		return e.Seq > f.Seq && e.Level >= f.Level && p.stand(e).holds(p.within.stand(f))
+		r, failed := receipt(e), receipt(f)
+		return (r.Binding == failed.Binding || failed.Binding == "") && e.Seq > f.Seq && e.Level >= f.Level && (e.Level >= p.within.level || p.within.has(e)) && !p.others(e, f) && p.stand(e).holds(p.within.stand(f))
 	})
+}
+
+// others reports whether two records of one command are about two things: their bindings set other variables, or those of the lines that
+// started their runs do.
+func (p passes) others(a, b *receipts.Entry) bool {
+	if p.rules.others(receipt(a), receipt(b)) {
+		return true
+	}
+	x, inX := p.around(receipt(a).Run)
+	y, inY := p.around(receipt(b).Run)
+	return inX && inY && !slices.Equal(x, y)
+}
+
+// around returns what variables the bindings of the lines around a run set, and whether that is known: of a line that has no record, or is of another
+// matrix, it is not.
+func (p passes) around(run string) (env []string, known bool) {
+	if len(p.rules.env) == 0 {
+		return nil, false
+	}
+	b := p.within.around(run)
+	if b.gap {
+		return nil, false
+	}
+	for _, seq := range b.bound {
+		e := p.s.entry(seq)
+		if e == nil || !p.rules.of(receipt(e)) {
+			return nil, false
+		}
+		if of := p.rules.envOf(receipt(e)); of != "" {
+			env = append(env, of)
+		}
+	}
+	return env, len(b.bound) > 0
 }
 
 // history is what the log knows of the commands of passes on their files, and on those of the gate.
@@ -338,6 +379,19 @@ func (p passes) history(of []*receipts.Entry) *history {
 		return p.s.historyOf(commands, stands, p.within)
 	}
 	return p.s.historyOf(commands, stands, p.within, *p.tree)
+}
+
+// ofRun returns the indexes of the receipts and gates of a run, as the marks have it, in the order of the log.
+func (s *Session) ofRun(run string) []int64 {
+	if s.byRun == nil {
+		s.byRun = make(map[uint64][]int64)
+		for seq := range s.index.marks {
+			if m := &s.index.marks[seq]; m.kind == kindReceipt || m.kind == kindGate {
+				s.byRun[m.run] = append(s.byRun[m.run], int64(seq))
+			}
+		}
+	}
+	return s.byRun[shortText(run)]
 }
 
 // startedBy returns the step that started a run, as "RUN/STEP"; empty if none did.
@@ -370,29 +424,52 @@ func (s *Session) outer(steps map[string]*receipts.Receipt, parent string) *rece
 	return steps[parent]
 }
 
-// A retries says which bindings have retries: by name, of a matrix in a place. What a record says of attempts counts from a level on.
-type retries struct {
-	bindings map[string]bool
-	matrix   receipts.Hash
-	place    receipts.Datum
-	level    int
+// A rules is what a matrix in a place says of its bindings, by name: which have retries, and what variables they set. What a record says
+// of attempts counts from a level on.
+type rules struct {
+	retries map[string]bool
+	env     map[string]string
+	matrix  receipts.Hash
+	place   receipts.Datum
+	level   int
+}
+
+// envOf returns what variables the binding of a record sets; empty where the rules say nothing of it.
+func (x rules) envOf(r *receipts.Receipt) string {
+	if !x.of(r) {
+		return ""
+	}
+	return x.env[r.Binding]
+}
+
+func (x rules) of(r *receipts.Receipt) bool {
+	return r.Binding != "" && !x.matrix.IsZero() && r.Matrix == x.matrix && r.Place == x.place
+}
+
+// others reports whether records of one command are about two things: their bindings set other variables. What ran under no binding, or
+// under other rules, is about each.
+func (x rules) others(a, b *receipts.Receipt) bool {
+	return x.of(a) && x.of(b) && x.envOf(a) != x.envOf(b)
 }
 
 // allowed reports whether retries allow that f failed before the pass m. Who has no key cannot say that of a failure: of a run that a
 // line started it is the binding under which it failed that has them, as the rules have it, or that of the line.
-func (s *Session) allowed(x retries, m Leaf, f *receipts.Receipt) bool {
+func (s *Session) allowed(x rules, w *within, m Leaf, f *receipts.Receipt) bool {
 	r := receipt(m.Entry)
 	switch {
 	case r.Attempt > 1 && m.Level >= x.level && f.Run == r.Run && f.Step == r.Step:
 		return true
 	case !m.Inner:
-		return x.bindings[r.Binding] && f.Binding == r.Binding
-	case m.By != nil && x.bindings[m.By.Binding]:
-		return true
+		return x.retries[r.Binding] && f.Binding == r.Binding
+	case m.By != nil && x.retries[m.By.Binding] && slices.ContainsFunc(w.around(f.Run).bound, func(seq int64) bool {
+		e := s.entry(seq)
+		return e != nil && receipt(e).Binding == m.By.Binding
+	}):
+		return true // it failed below a line of that binding, and not in a run of its own
 	case m.By != nil && m.By.Attempt > 1 && s.outer(map[string]*receipts.Receipt{stepOf(m.By): m.By}, s.startedBy(f.Run)) != nil:
 		return true
 	}
-	return x.bindings[f.Binding] && f.Matrix == x.matrix && f.Place == x.place
+	return x.retries[f.Binding] && f.Matrix == x.matrix && f.Place == x.place
 }
 
 // repeated counts the results that inner runs repeat.

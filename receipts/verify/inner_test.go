@@ -93,9 +93,14 @@ func TestInner(t *testing.T) {
 			m.outer([]receipts.Hash{m.inside(m.receipt(started, func(r *receipts.Receipt) { r.Run = "r-3" }))}, again)
 		}, strict, Flaky, "only after it had failed"},
 		{"failed before, and retries of the outer binding allow it", func(m *maker) {
+			m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
 			m.receipt(started, failing)
 			m.outer([]receipts.Hash{m.inside(m.receipt(started))})
 		}, func(q *Query) { q.Strict, q.Retries = true, map[string]bool{"check_all": true} }, Verified, ""},
+		{"failed before in a run of its own, of which retries of the outer binding say nothing", func(m *maker) {
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{m.inside(m.receipt(started))})
+		}, func(q *Query) { q.Strict, q.Retries = true, map[string]bool{"check_all": true} }, Flaky, "only after it had failed"},
 		{"failed before, two runs down", func(m *maker) {
 			m.receipt(started, failing)
 			g := m.inside(m.receipt(started))

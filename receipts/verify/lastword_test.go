@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +31,10 @@ func TestLastWord(t *testing.T) {
 		}
 	}
 	environment := func(r *receipts.Receipt) { r.Environment = receipts.Hash{8} }
+	other := func(r *receipts.Receipt) { r.Binding = "check_other" } // of the same command
+	vars := func(q *Query) { q.Env = map[string]string{"check_lint": "a", "check_other": "b"} }
+	same := func(q *Query) { q.Env = map[string]string{"check_lint": "a", "check_other": "a"} }
+	ofOther := func(q *Query) { vars(q); q.Require[0].Binding = "check_other" }
 	for _, tt := range []struct {
 		name           string
 		log            func(m *maker)
@@ -39,6 +45,20 @@ func TestLastWord(t *testing.T) {
 	}{
 		{"failed before", func(m *maker) { m.receipt(failing); pass(m) }, Verified, Flaky, 1, 0, 0, nil},
 		{"in another environment", func(m *maker) { m.receipt(failing, environment); pass(m) }, Verified, Flaky, 1, 0, 0, nil},
+		{"under a binding with other variables", func(m *maker) { m.receipt(failing, other); pass(m) }, Verified, Verified, 0, 0, 0, vars},
+		{"under a binding with the same variables", func(m *maker) { m.receipt(failing, other); pass(m) }, Failed, Flaky, 1, 0, 0, same},
+		{"under a binding of which nothing is known", func(m *maker) { m.receipt(failing, other); pass(m) }, Failed, Flaky, 1, 0, 0, nil},
+		{"under a binding with other variables of another matrix", func(m *maker) {
+			m.receipt(failing, other, func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} })
+			pass(m)
+		}, Failed, Flaky, 1, 0, 0, vars},
+		{"under no binding, which each is about", func(m *maker) { m.receipt(failing, unbound); pass(m) }, Verified, Flaky, 1, 0, 0, vars},
+		{"after it passed, and one with other variables passed since", func(m *maker) {
+			a := m.receipt(other)
+			m.receipt(failing, other)
+			m.gate([]receipts.Hash{a, m.receipt()})
+		}, Failed, Failed, 0, 0, 0, ofOther},
+		{"after it passed, under a binding with other variables", func(m *maker) { pass(m); m.receipt(failing, other) }, Verified, Verified, 0, 0, 0, vars},
 		{"twice", func(m *maker) { m.receipt(failing); m.receipt(failing); pass(m) }, Verified, Flaky, 2, 0, 0, nil},
 		{"crashed before", func(m *maker) {
 			m.receipt(killed, func(r *receipts.Receipt) { r.StopReason, r.Signal = receipts.StopCrashed, "SIGSEGV" })
@@ -74,6 +94,20 @@ func TestLastWord(t *testing.T) {
 			h := m.receipt(func(r *receipts.Receipt) { r.Workspace.Before = treeB })
 			m.gate([]receipts.Hash{h}, func(g *receipts.Gate) { g.Tree = &treeB })
 		}, Stale, Stale, 0, 0, 0, nil},
+		{"failed before on another tree, and the gate is of that one", func(m *maker) {
+			on := func(r *receipts.Receipt) { r.Workspace = &receipts.Workspace{Before: treeB} }
+			m.receipt(failing, on)
+			m.gate([]receipts.Hash{m.receipt(on)}, func(g *receipts.Gate) { g.Tree = &treeB })
+		}, Stale, Stale, 0, 0, 0, nil},
+		{"failed after on another tree, and the gate is of that one", func(m *maker) {
+			on := func(r *receipts.Receipt) { r.Workspace = &receipts.Workspace{Before: treeB} }
+			m.gate([]receipts.Hash{m.receipt(on)}, func(g *receipts.Gate) { g.Tree = &treeB })
+			m.receipt(failing, on)
+		}, Stale, Stale, 0, 0, 0, nil},
+		{"failed and passed on this tree, and the gate is of the one that the pass left", func(m *maker) {
+			m.receipt(failing)
+			m.gate([]receipts.Hash{m.receipt(func(r *receipts.Receipt) { r.Workspace.After = &treeB })}, func(g *receipts.Gate) { g.Tree = &treeB })
+		}, Stale, Flaky, 1, 0, 0, nil},
 		{"another line failed before, and the gate has this one twice", func(m *maker) {
 			m.receipt(of("vet"), failing)
 			m.gate([]receipts.Hash{m.receipt(), m.receipt(), m.receipt(of("vet"))})
@@ -118,31 +152,53 @@ func TestLastWord(t *testing.T) {
 			pass(m)
 			m.receipt(failing, func(r *receipts.Receipt) { r.Place = receipts.Text("a") })
 		}, Verified, Verified, 0, 0, 0, nil},
-		{"another line failed after", func(m *maker) { pass(m); m.receipt(of("vet"), failing) }, Failed, Verified, 0, 0, 0, nil},
+		{"another line failed after", func(m *maker) { pass(m); m.receipt(of("vet"), failing) }, Verified, Verified, 0, 0, 0, nil},
 		{"another line failed after, nothing required", func(m *maker) { pass(m); m.receipt(of("vet"), failing) }, Failed, Failed, 0, 0, 0, nothing},
 		{"another line failed before, nothing required", func(m *maker) { m.receipt(of("vet"), failing); pass(m) }, Failed, Failed, 0, 0, 0, nothing},
+		{"another line failed, and passed under another matrix", func(m *maker) {
+			pass(m)
+			m.receipt(of("vet"), failing)
+			m.receipt(of("vet"), func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} })
+		}, Failed, Failed, 0, 0, 0, nothing},
+		{"another line failed under another matrix, and passed under this one", func(m *maker) {
+			m.receipt(of("vet"), failing, func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} })
+			m.receipt(of("vet"))
+			pass(m)
+		}, Verified, Verified, 0, 0, 0, nothing},
+		{"another line failed, and a later attempt passed on files that it did not leave", func(m *maker) {
+			m.receipt(of("vet"), failing, func(r *receipts.Receipt) { r.Run = "r-0" })
+			m.receipt(of("vet"), changes(treeB, treeC), func(r *receipts.Receipt) { r.Run, r.Attempt = "r-0", 2 })
+			pass(m)
+		}, Failed, Failed, 0, 0, 0, nothing},
+		{"another line failed, and a later attempt passed on files that it left", func(m *maker) {
+			m.receipt(of("vet"), failing, changes(treeA, treeB), func(r *receipts.Receipt) { r.Run = "r-0" })
+			m.receipt(of("vet"), changes(treeB, treeC), func(r *receipts.Receipt) { r.Run, r.Attempt = "r-0", 2 })
+			pass(m)
+		}, Verified, Verified, 0, 0, 0, nothing},
 		{"another line failed, and its command passed under no binding", func(m *maker) {
 			m.receipt(of("vet"), failing)
 			m.receipt(of("vet"), func(r *receipts.Receipt) { r.Binding = "" })
 			pass(m)
-		}, Failed, Verified, 0, 0, 0, nil},
+		}, Failed, Failed, 0, 0, 0, nothing},
 		{"another line failed, and its command passed under another binding", func(m *maker) {
 			m.receipt(of("vet"), failing)
 			m.receipt(of("vet"), func(r *receipts.Receipt) { r.Binding = "check_less" })
 			pass(m)
-		}, Failed, Verified, 0, 0, 0, nil},
+		}, Failed, Failed, 0, 0, 0, nothing},
 		{"another line failed with these inputs, then with others", func(m *maker) {
 			m.receipt(of("vet"), failing, inputs(2))
 			m.receipt(of("vet"), failing, inputs(1))
 			pass(m, inputs(2))
-		}, Failed, Verified, 0, 0, 0, func(q *Query) {
+		}, Failed, Failed, 0, 0, 0, func(q *Query) {
+			nothing(q)
 			q.Inputs = map[string]receipts.Hash{"check_lint": {2}, "check_vet": {2}}
 		}},
 		{"another line failed with these inputs, and passed with others", func(m *maker) {
 			m.receipt(of("vet"), failing, inputs(2))
 			m.receipt(of("vet"), inputs(1))
 			pass(m, inputs(2))
-		}, Failed, Verified, 0, 0, 0, func(q *Query) {
+		}, Failed, Failed, 0, 0, 0, func(q *Query) {
+			nothing(q)
 			q.Inputs = map[string]receipts.Hash{"check_lint": {2}, "check_vet": {2}}
 		}},
 		{"another line failed, which was accepted, nothing required", func(m *maker) {
@@ -158,6 +214,9 @@ func TestLastWord(t *testing.T) {
 		{"failed under no binding, which has no inputs", func(m *maker) { m.receipt(failing, unbound); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, nil},
 		{"other inputs failed before", func(m *maker) { m.receipt(failing, inputs(1)); pass(m, inputs(2)) }, Verified, Verified, 0, 0, 1, present},
 		{"other inputs failed after", func(m *maker) { pass(m, inputs(2)); m.receipt(failing, inputs(1)) }, Verified, Verified, 0, 0, 1, present},
+		{"other inputs failed after, where nobody knows the present ones", func(m *maker) { pass(m, inputs(2)); m.receipt(failing, inputs(1)) }, Failed, Failed, 1, 0, 0, nil},
+		{"what another setup installed failed after", func(m *maker) { pass(m, inputs(2), clean(3)); m.receipt(failing, inputs(1), clean(4)) }, Failed, Failed, 1, 0, 0, present},
+		{"what another setup installed failed before", func(m *maker) { m.receipt(failing, inputs(1), clean(4)); pass(m, inputs(2), clean(3)) }, Verified, Verified, 0, 0, 1, present},
 		{"the same inputs failed before", func(m *maker) { m.receipt(failing, inputs(2)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, present},
 		{"it failed, and left the inputs that it passed with", func(m *maker) { m.receipt(failing, inputs(1), left(2)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, present},
 		{"the same, where nobody knows the present inputs", func(m *maker) { m.receipt(failing, inputs(1), left(2)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, nil},
@@ -325,6 +384,102 @@ func TestNoAnswer(t *testing.T) {
 		m.gate([]receipts.Hash{m.receipt()})
 		if res := ask(t, m.open(Options{}), asked(strict)); res.Verdict != Verified || res.Early != c.early {
 			t.Errorf("%s: %s, %d without an answer", name, told(res), res.Early)
+		}
+	}
+}
+
+// TestOrderOfLeaves: what is known of two passes of one command, of which the rules that are asked for know the variables of one, does not hang on
+// which of them is looked at first.
+func TestOrderOfLeaves(t *testing.T) {
+	for _, foreign := range []int{0, 1} {
+		m := newMaker(t)
+		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		m.receipt(failing, func(r *receipts.Receipt) { r.Run, r.Binding = "r-6", "check_other" })
+		var inner []receipts.Hash
+		for i := range 2 {
+			inner = append(inner, m.receipt(func(r *receipts.Receipt) {
+				if r.Run = "r-6"; i == foreign {
+					r.Matrix = receipts.Hash{9}
+				}
+			}))
+		}
+		m.gate([]receipts.Hash{m.receipt(of("all"))}, func(g *receipts.Gate) { g.Nested = inner })
+		q := asked(nothing, strict)
+		q.Env = map[string]string{"check_lint": "a", "check_other": "b"}
+		if res := ask(t, m.open(Options{}), q); res.Verdict != Failed && res.Verdict != Flaky || !strings.Contains(told(res), "passed on this tree only after") {
+			t.Errorf("the other matrix at %d: %s", foreign, told(res))
+		}
+	}
+}
+
+// TestBelowOthers: what a script failed that a line started says nothing of what it passed below another line, whose binding sets other variables; as long as
+// each is known to be of such a line.
+func TestBelowOthers(t *testing.T) {
+	key, keys := newSigner(t)
+	old, now := []string{"old"}, []string{"new"}
+	for _, c := range []struct {
+		failed, passed []string // the bindings of the lines around, the outermost first
+		forged         string   // what a record without the key names for the line around the failure
+		want           Verdict
+		middle         bool // the line next to the failure has no record with the key
+	}{
+		{old, now, "", Verified, false},
+		{now, now, "", Flaky, false},
+		{nil, now, "", Verified, false}, // nothing vouches for it
+		{old, []string{"same"}, "", Flaky, false},
+		{append(old, "plain"), append(now, "plain"), "", Verified, false},
+		{append(now, "plain"), now, "", Flaky, false},
+		{now, now, "old", Flaky, false},
+		{append(old, "new"), now, "", Flaky, true},
+		{append(old, "alien"), now, "", Flaky, false},
+	} {
+		m := newMaker(t)
+		around := func(name string, bindings []string) (parent string) {
+			m.sign = key
+			defer func() { m.sign = nil }()
+			for i := range bindings {
+				run := fmt.Sprintf("r-%s%d", name, i)
+				m.run(run, func(r *receipts.Run) { r.Parent = parent })
+				parent = run + "/1"
+			}
+			return parent
+		}
+		ended := func(name string, bindings []string) (line receipts.Hash) {
+			m.sign = key
+			defer func() { m.sign = nil }()
+			for i, b := range slices.Backward(bindings) {
+				if name == "f" && c.middle && i > 0 {
+					m.sign = nil
+				} else {
+					m.sign = key
+				}
+				line = m.receipt(of(b), func(r *receipts.Receipt) {
+					if r.Run = fmt.Sprintf("r-%s%d", name, i); b == "alien" {
+						r.Matrix = receipts.Hash{9} // whose variables the rules do not know
+					}
+				})
+			}
+			return line
+		}
+		parent := around("f", c.failed)
+		m.run("r-2", func(r *receipts.Run) { r.Parent = parent })
+		m.receipt(started, failing)
+		ended("f", c.failed)
+		if c.forged != "" {
+			m.receipt(of(c.forged), func(r *receipts.Receipt) { r.Run = "r-f0" })
+		}
+		parent = around("p", c.passed)
+		m.run("r-3", func(r *receipts.Run) { r.Parent = parent })
+		inner := m.receipt(started, func(r *receipts.Receipt) { r.Run = "r-3" })
+		line := ended("p", c.passed)
+		m.sign = key
+		m.gate([]receipts.Hash{line}, func(g *receipts.Gate) { g.Run, g.Nested = "r-p0", []receipts.Hash{inner} })
+		m.signCheckpoint(key)
+		q := asked(nothing, strict, signed, func(q *Query) {
+			q.Env = map[string]string{"check_old": "a", "check_same": "a", "check_new": "b", "check_plain": ""}
+		})
+		if res := ask(t, m.open(Options{Keys: keys}), q); res.Verdict != c.want {
+			t.Errorf("failed below %q, passed below %q: %s", c.failed, c.passed, told(res))
 		}
 	}
 }

@@ -417,17 +417,25 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 		pass  int // highest level of a later pass; -1 if there is none
 		known bool
 	}
-	words := make(map[uint64]*word)
+	// A binding of another matrix is another binding. What passes under the rules that are asked for takes the place of either.
+	type under struct {
+		binding uint64
+		matrix  receipts.Hash
+	}
+	words := make(map[under]*word)
+	of := func(binding uint64, matrix receipts.Hash) *word {
+		w := words[under{binding, matrix}]
+		if w == nil {
+			w = &word{pass: -1}
+			words[under{binding, matrix}] = w
+		}
+		return w
+	}
 	about := h.about[command]
 	for i := len(about) - 1; i >= 0; i-- {
 		m := h.s.index.at(about[i])
-		w := words[m.binding]
-		if w == nil {
-			w = &word{pass: -1}
-			words[m.binding] = w
-		}
 		// Without keys there is one level: nothing before the last word matters.
-		if m.flags&answers == 0 || w.known || w.pass >= receipts.LevelKey || w.pass >= 0 && h.s.keys == nil {
+		if asked := of(m.binding, q.Matrix).pass; m.flags&answers == 0 || !q.Matrix.IsZero() && (asked >= receipts.LevelKey || asked >= 0 && h.s.keys == nil) {
 			continue
 		}
 		e := h.read(about[i], command)
@@ -438,17 +446,21 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 			continue
 		}
 		r, a := receipt(e), answerOf(e)
+		w := of(m.binding, r.Matrix)
+		if w.known || w.pass >= receipts.LevelKey {
+			continue
+		}
 		now, ok := q.present(r)
 		switch {
 		case a != yes && a != no, !q.counts(r), ok && a == yes && r.HeldInputs() != now, ok && a == no && !r.HadInputs(now):
-		case e.Level < q.Level:
+		case e.Level < q.Level && !h.within.has(e):
 			below[about[i]] = true
 		case a == yes:
 			if w.pass < 0 {
 				passes = append(passes, e)
 			}
 			w.pass = max(w.pass, e.Level)
-		case w.pass < e.Level:
+		case max(w.pass, of(m.binding, q.Matrix).pass) < e.Level:
 			w.known = true
 			failures = append(failures, e)
 		}
@@ -457,18 +469,19 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 }
 
 // again returns the pass of a later attempt of the step of a failure, of no lower level; nil if there is none.
-func (s *Session) again(f *receipts.Entry) *receipts.Entry {
-	r := receipt(f)
+func (s *Session) again(f *receipts.Entry, w *within) *receipts.Entry {
+	r, on := receipt(f), w.stand(f)
+	command := s.index.at(f.Seq).command
 	key := shortText(r.Run)
 	for seq := f.Seq + 1; seq < s.index.len(); seq++ {
-		if m := s.index.at(seq); m.kind != kindReceipt || m.run != key || m.flags&flagPassed == 0 {
+		if m := s.index.at(seq); m.kind != kindReceipt || m.run != key || m.command != command || m.flags&flagPassed == 0 {
 			continue
 		}
 		e := s.entry(seq)
 		if e == nil {
 			return nil
 		}
-		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && e.Level >= f.Level && answerOf(e) == yes {
+		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && e.Level >= f.Level && (e.Level >= w.level || w.has(e)) && on.holds(w.stand(e)) && answerOf(e) == yes {
 			return e
 		}
 	}
@@ -553,23 +566,28 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 					}
 					for _, about := range of {
 						on.about[key] = about
-						failures, passes := on.lastWords(Query{}, key, make(map[int64]bool))
-						add(failures...)
-						add(passes...)
-						for _, f := range failures {
-							if e := s.again(f); e != nil {
-								add(e)
+						for _, clean := range []bool{false, true} { // of whom clean checkouts alone count for
+							failures, passes := on.lastWords(Query{Clean: clean}, key, make(map[int64]bool))
+							add(failures...)
+							add(passes...)
+							for _, f := range failures {
+								if e := s.again(f, p.within); e != nil {
+									add(e)
+								}
 							}
 						}
 					}
 				}
 			}
 		}
-		below := s.historyOf(commands, stands, p.within, trees...)
-		for key := range below.about {
-			aside := make(map[int64]bool)
-			add(below.ends(key, no, receipts.LevelHash, aside)...)
-			add(below.ends(key, early, receipts.LevelHash, aside)...)
+		// All of what runs did that lines started: what of it counts hangs on the level that somebody asks for.
+		below := s.historyOf(nil, stands, p.within, trees...)
+		for key, seqs := range below.about {
+			for _, seq := range seqs {
+				if e := below.read(seq, key); e != nil && p.within.has(e) {
+					add(e)
+				}
+			}
 		}
 		for _, e := range found {
 			about[short(e.SHA)] = true

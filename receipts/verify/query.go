@@ -74,6 +74,7 @@ type Query struct {
 	Policy         string                   // why the present matrix is not the trusted one; empty if it is
 	Inputs         map[string]receipts.Hash // the present inputs of bindings; see [receipts.Receipt]
 	Retries        map[string]bool          // names of bindings of the matrix of which a pass after a failure will do
+	Env            map[string]string        // what tells the variables of those apart that set some: two of one command with others are about two things
 	Session, Nonce string                   // empty for any
 	After          string                   // a run: what answers has to have been recorded after it began; empty for any
 	Level          int                      // the least trust level
@@ -117,9 +118,11 @@ type Result struct {
 	Ungated []*receipts.Entry
 	Notes   []string // what the asker should know
 
-	Since  int              // of Scoped: how many Members are of runs after Gate
-	newest int64            // of Scoped: index of the newest gate that it rests on
-	Tested *receipts.Tested // of Members; nil if none of them counted its tests
+	Since  int   // of Scoped: how many Members are of runs after Gate
+	newest int64 // of Scoped: index of the newest gate that it rests on
+
+	contradicted bool             // of a gate over other files than the present ones: what is known of those refuses it there
+	Tested       *receipts.Tested // of Members; nil if none of them counted its tests
 
 	// Records counts those that were authenticated: all of the log, or those of the bundle. Remembered of them are
 	// answered for by the [Memory].
@@ -127,13 +130,17 @@ type Result struct {
 	Checks              *Checks // of Members; nil if no check was ever tested
 }
 
+// Contradicted reports whether the gate is over other files than the present ones, and what is known of those refuses it there, too: no answer for
+// changed paths rests on it.
+func (r *Result) Contradicted() bool { return r.contradicted }
+
 // Verify answers a query. The error says that the log could not be read.
 func (s *Session) Verify(q Query) (*Result, error) {
 	r := s.anyGate(q)
 	if r.Gate != nil {
 		s.follow(map[receipts.Hash]*receipts.Entry{r.Gate.SHA: r.Gate})
 	}
-	if r.Verdict == Stale || r.Verdict == Missing { // a gate over the present files may be of other lines alone
+	if (r.Verdict == Stale || r.Verdict == Missing) && !r.contradicted { // a gate over the present files may be of other lines alone
 		if by := s.scoped(q); by != nil {
 			return s.conclude(q, by)
 		}
@@ -230,7 +237,7 @@ func (r *Result) no(v Verdict, reason receipts.Reason, sha receipts.Hash, format
 // Anyone who names a gate gets no milder answer than who names none.
 func (s *Session) around(q Query, res *Result) *Result {
 	s.lookAround(q, res)
-	if res.Verdict == "" {
+	if res.Verdict == "" || res.Verdict == Stale || res.Verdict == Missing {
 		s.unfinished(q, res)
 	}
 	return res
@@ -264,6 +271,9 @@ func (s *Session) nearest(q Query, below *int) *receipts.Entry {
 			*below++
 			continue
 		}
+		if s.ofPart(e) {
+			continue
+		}
 		n++
 		g, ok := body(e).(*receipts.Gate)
 		if ok && g.Place == q.Place && (q.Matrix.IsZero() || g.Matrix == q.Matrix) {
@@ -280,6 +290,17 @@ func (s *Session) nearest(q Query, below *int) *receipts.Entry {
 func (q Query) asks(command uint64) bool {
 	return slices.ContainsFunc(q.Require, func(r Requirement) bool { return commandKey(r.Command, r.Dir, q.Place) == command })
 }
+
+// asksOf is asks, for a record of the command: under a binding that sets other variables than those of the requirements it is about something else.
+func (q Query) asksOf(command uint64, r *receipts.Receipt) bool {
+	rules := q.bound()
+	return slices.ContainsFunc(q.Require, func(need Requirement) bool {
+		return commandKey(need.Command, need.Dir, q.Place) == command && (!rules.of(r) || rules.env[need.Binding] == rules.env[r.Binding])
+	})
+}
+
+// bound is what the rules that the query is asked under say of bindings.
+func (q Query) bound() rules { return rules{q.Retries, q.Env, q.Matrix, q.Place, q.Level} }
 
 // Named is the file of a line, which its record names from the root of the project, as it is named where the reader
 // stands.
@@ -315,11 +336,14 @@ func (q Query) describe(r *receipts.Receipt) string {
 	if r.Binding == "" {
 		return r.String()
 	}
-	file := q.Named(q.fromRoot(r))
-	if file == "" || file == "-" || file == "-e" {
-		return fmt.Sprintf("line %d (%s)", r.Line.Number, r.Line.Text.Text)
+	file, text := q.Named(q.fromRoot(r)), r.Line.Text.Text
+	if r.IsMember() {
+		text += ": " + r.Binding
 	}
-	return fmt.Sprintf("%s:%d (%s)", file, r.Line.Number, r.Line.Text.Text)
+	if file == "" || file == "-" || file == "-e" {
+		return fmt.Sprintf("line %d (%s)", r.Line.Number, text)
+	}
+	return fmt.Sprintf("%s:%s (%s)", file, r.At(), text)
 }
 
 // An extent says how much a record has to speak for.
@@ -464,10 +488,10 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 }
 
 // counts reports whether what r says is about where the query asks: of a clean checkout, what ran in another
-// place neither fails nor passes for it.
+// place neither fails nor passes for it. What failed in one that was lent something of the machine counts all the same.
 func (q Query) counts(r *receipts.Receipt) bool {
 	g, _ := r.Ground()
-	return !q.Clean || g == receipts.InClean
+	return !q.Clean || g == receipts.InClean || r.Clean != nil && !r.Clean.Unconfined && (r.Failed() || r.EndedEarly())
 }
 
 // ground finds out where the members ran.
@@ -609,6 +633,12 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 			}
 		}
 	}
+	final := make(map[line]int64) // the last pass of each command on the files of the gate: a script may check, write, and check again
+	for _, m := range res.Members {
+		if r := receipt(m); r.Workspace != nil && r.Workspace.Held().Matches(*g.Tree) {
+			final[lineOf(r)] = max(final[lineOf(r)], m.Seq)
+		}
+	}
 	changed := "" // the last line that changed the tree, and what
 	for i := len(res.Members) - 1; i >= 0; i-- {
 		m := res.Members[i]
@@ -621,13 +651,15 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 			continue
 		}
 		held := w.Held()
-		if !held.Matches(*g.Tree) && q.needs(r) {
+		switch {
+		case held.Matches(*g.Tree) || final[lineOf(r)] > m.Seq:
+		case q.needs(r):
 			by := changed
 			if by == "" {
 				by = "the files changed since it ran"
 			}
 			res.no(Stale, receipts.TreeChanged, m.SHA, "%s ran on another tree: %s", q.describe(r), by)
-		} else if !held.Matches(*g.Tree) && changed != "" {
+		case changed != "":
 			res.Notes = append(res.Notes, fmt.Sprintf("%s passed on other files, and nobody knows of these: %s", q.describe(r), changed))
 		}
 		if len(w.Changed) > 0 {
@@ -690,7 +722,7 @@ func beyond(g *receipts.Gate) string {
 // or, if nothing is, what changed no file.
 func (q Query) needs(r *receipts.Receipt) bool {
 	if len(q.Require) > 0 {
-		return slices.ContainsFunc(q.Require, func(n Requirement) bool { return n.Command == r.Command })
+		return q.asksOf(commandKey(r.Command, r.Dir, r.Place), r)
 	}
 	w := r.Workspace
 	return w == nil || w.After == nil || w.After.SameFiles(w.Before)

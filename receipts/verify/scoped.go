@@ -30,11 +30,13 @@ func lineOf(r *receipts.Receipt) line { return line{r.Binding, r.Command, r.Dir,
 // lines names.
 type basis struct {
 	*Result                 // of the gate on its own tree, where it is VERIFIED
+	own     map[line]bool   // its lines
 	passes  map[line]passed // the newest that hold for the present files, and its files that no line names
 	failed  map[line]bool   // lines that have failed on the present files since, and have not passed after that
-	any     bool            // one of them did, whether it passed after that or not
+	flaky   map[line]bool   // lines that have, whether they passed after that or not, but for what their retries allow
 	times   int             // how often those of the full run did
 	ended   int             // how often they were ended before they could answer
+	aside   [2]int          // failures that count for none of them: outside of a clean checkout, where one is asked for, and with other inputs
 	newest  int64           // index of the newest gate that was used
 }
 
@@ -79,7 +81,7 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool) bool) *basis {
 	if q.Scopes == nil || q.Tree == nil || q.Commit || q.Policy != "" || q.Matrix.IsZero() || s.partial {
 		return nil
 	}
-	b := &basis{failed: make(map[line]bool), newest: -1}
+	b := &basis{failed: make(map[line]bool), flaky: make(map[line]bool), newest: -1}
 	// By the files that no line names: what passed beside others of them says nothing here. Zero has those of
 	// exactly the present tree.
 	passes := make(map[receipts.Hash]map[line]passed)
@@ -128,7 +130,7 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool) bool) *basis {
 				b.newest = max(b.newest, seq)
 			}
 		}
-		if !g.Final || g.Rest.IsZero() || !reads || !ok(lines) {
+		if !g.Final || g.Rest.IsZero() || !reads || !ok(lines) || s.ofPart(e) {
 			continue
 		}
 		slices.Sort(bindings)
@@ -158,11 +160,14 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool) bool) *basis {
 // of a line of b, since its pass, which may be older than that gate. It returns false where that is not known.
 func (s *Session) failures(q Query, b *basis) bool {
 	own, from := make(map[line]bool), b.Gate.Seq
-	commands, counted := make(map[uint64]bool), make(map[int64]bool)
+	b.own = own
+	commands, counted := make(map[uint64][]*receipts.Receipt), make(map[int64]bool)
+	inPlace, otherInputs := make(map[int64]bool), make(map[int64]bool)
 	for _, m := range b.Members {
 		r := receipt(m)
 		l := lineOf(r)
-		commands[commandKey(r.Command, r.Dir, r.Place)] = true
+		key := commandKey(r.Command, r.Dir, r.Place)
+		commands[key] = append(commands[key], r)
 		if own[l] = true; b.passes[l].Entry != nil {
 			from = min(from, b.passes[l].Seq)
 		}
@@ -184,8 +189,12 @@ func (s *Session) failures(q Query, b *basis) bool {
 			continue
 		}
 		l := lineOf(r)
-		if by := below.line(e); by != nil && !own[l] && own[lineOf(by)] { // what only a line of the full run starts failed for that line
-			r, l = by, lineOf(by)
+		var under *receipts.Receipt
+		// What only a line of the full run starts, however far below it, failed for that line.
+		for by, n := below.line(e), 0; by != nil && !own[l] && n < maxDepth; by, n = below.line(by), n+1 {
+			if of := receipt(by); own[lineOf(of)] {
+				r, l, under = of, lineOf(of), of
+			}
 		}
 		if !q.mayHold(r) {
 			continue
@@ -197,9 +206,11 @@ func (s *Session) failures(q Query, b *basis) bool {
 		if receipt(e).Status == receipts.Pending {
 			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 		}
+		// What a line starts that ran in a clean checkout ran there, too.
+		counts := q.counts(receipt(e)) || under != nil && under.Clean != nil
 		switch answerOf(e) {
 		case early:
-			if own[l] && q.holds(r) {
+			if own[l] && counts && q.holds(r) {
 				b.ended++
 			}
 			continue
@@ -207,10 +218,21 @@ func (s *Session) failures(q Query, b *basis) bool {
 		default:
 			continue
 		}
+		switch {
+		case !counts:
+			inPlace[seq] = own[l]
+			continue
+		case passed && under == nil && q.excused(p.Entry, e):
+			otherInputs[seq] = own[l]
+			continue
+		}
 		if s.accepted([]*receipts.Entry{e}, q.Level)[e.SHA] {
 			continue
 		}
-		b.any, counted[seq] = true, true
+		counted[seq] = true
+		if !passed || !s.allowed(q.bound(), below, Leaf{Entry: p.Entry, Inner: under != nil, By: under}, receipt(e)) {
+			b.flaky[l] = true
+		}
 		if own[l] {
 			b.times++
 		}
@@ -218,22 +240,64 @@ func (s *Session) failures(q Query, b *basis) bool {
 			b.failed[l] = true
 		}
 	}
-	// What failed on exactly the present files counts, however long ago, as it does for a gate over them.
-	h := s.historyOf(commands, nil, below, *q.Tree)
+	// What failed on exactly the present files counts, however long ago and under whatever binding, as it does for a gate over them.
+	all := make(map[uint64]bool, len(commands))
 	for command := range commands {
+		all[command] = true
+	}
+	h, rules := s.historyOf(all, nil, below, *q.Tree), q.bound()
+	for command, members := range commands {
 		failures := h.ends(command, no, q.Level, make(map[int64]bool))
 		accepted := s.accepted(failures, q.Level)
 		for _, f := range failures {
 			r := receipt(f)
-			p := b.passes[lineOf(r)]
-			if !own[lineOf(r)] || accepted[f.SHA] || counted[f.Seq] || !q.counts(r) || p.Entry != nil && q.excused(receipt(p.Entry), r) {
+			if accepted[f.SHA] || counted[f.Seq] {
 				continue
 			}
-			b.any = true
-			b.times++
+			for _, m := range members {
+				l := lineOf(m)
+				p, passed := b.passes[l]
+				switch {
+				case rules.others(m, r):
+					continue
+				case !q.counts(r):
+					inPlace[f.Seq] = true
+					continue
+				case passed && q.excused(p.Entry, f):
+					otherInputs[f.Seq] = true
+					continue
+				}
+				if !counted[f.Seq] {
+					counted[f.Seq] = true
+					b.times++
+				}
+				if !passed || !s.allowed(rules, below, Leaf{Entry: p.Entry}, r) {
+					b.flaky[l] = true
+				}
+				if !passed || p.Seq < f.Seq || p.level < f.Level {
+					b.failed[l] = true
+				}
+			}
+		}
+	}
+	for i, list := range [...]map[int64]bool{inPlace, otherInputs} {
+		for seq, of := range list {
+			if of && !counted[seq] { // for one line it may be aside, and for another not
+				b.aside[i]++
+			}
 		}
 	}
 	return s.err == nil
+}
+
+// concern reports whether one of lines is of the full run; where nothing is required, each line counts.
+func (b *basis) concern(q Query, lines map[line]bool) bool {
+	for l := range lines {
+		if len(q.Require) == 0 || b.own[l] {
+			return true
+		}
+	}
+	return false
 }
 
 // scoped answers a query that no gate over the present files answers, by a full run on others: [Scoped], or nil.
@@ -242,11 +306,11 @@ func (s *Session) scoped(q Query) *Result {
 		return nil // they are tested on files, and not by scope
 	}
 	b := s.basis(q, func(map[line]bool) bool { return true })
-	if b == nil || len(b.failed) > 0 || q.Strict && b.any {
+	if b == nil || b.concern(q, b.failed) || q.Strict && b.concern(q, b.flaky) {
 		return nil
 	}
 	res := &Result{Gate: b.Gate, Body: b.Body, Level: b.Level, below: make(map[int64]bool), newest: b.newest,
-		Failures: b.Failures + b.times, Early: b.Early + b.ended}
+		Failures: b.Failures + b.times, Early: b.Early + b.ended, InPlace: b.aside[0], OtherInputs: b.aside[1]}
 	for _, m := range b.Members {
 		p, ok := b.passes[lineOf(receipt(m))]
 		if !ok {

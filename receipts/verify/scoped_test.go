@@ -162,7 +162,13 @@ func TestScoped(t *testing.T) {
 			m.gate([]receipts.Hash{m.receipt(in, about(lintFiles)), m.receipt(of("vet"), in, about(vetBefore))}, beside(rest), func(g *receipts.Gate) { g.Place = elsewhere })
 			m.since()
 		}, nil, Stale},
-		{"a full run that a failure contradicts", func(m *maker) { m.full(); m.receipt(failing, about(receipts.Hash{9})); m.since() }, nil, Failed},
+		{"a full run that a failure contradicts", func(m *maker) { m.full(); m.receipt(failing, about(receipts.Hash{9})); m.since() }, nil, Stale},
+		{"a later full run that a failure under no binding contradicts", func(m *maker) {
+			m.full()
+			m.gate([]receipts.Hash{m.receipt(on(treeC), about(lintFiles)), m.receipt(of("vet"), on(treeC), about(vetBefore))}, beside(rest), over(treeC))
+			m.receipt(unbound, failing, on(treeC))
+			m.since()
+		}, nil, Stale},
 		{"a full run on whose files another line has failed", func(m *maker) { m.full(); m.receipt(of("more"), failing); m.since() }, nil, Stale},
 		{"a full run whose lines write", func(m *maker) {
 			m.full(func(r *receipts.Receipt) { r.Workspace.After = &treeA })
@@ -268,7 +274,35 @@ func TestScoped(t *testing.T) {
 				return of(b)
 			}
 		}, Stale},
+		{"a failure after it, with what another setup installed", func(m *maker) {
+			in := func(n byte) func(*receipts.Receipt) {
+				return func(r *receipts.Receipt) {
+					setup := receipts.Setup{Commands: []receipts.Datum{receipts.Text("npm ci")}, Locks: []receipts.Datum{receipts.Text("package-lock.json")}, Key: receipts.Hash{1}, Result: receipts.Hash{n}}
+					r.Inputs, r.Clean = receipts.Hash{n}, &receipts.Clean{Setup: &setup}
+				}
+			}
+			m.full(in(1))
+			m.receipt(failing, about(lintFiles), in(2))
+			m.since(in(2))
+		}, nil, Stale},
 		{"a failure on the present files", func(m *maker) { m.full(); m.since(); m.receipt(of("more"), failing, on(treeB)) }, nil, Failed},
+		{"a failure of a line's command under no binding", func(m *maker) { m.full(); m.since(); m.receipt(unbound, failing, on(treeB)) }, nil, Stale},
+		{"a failure of it on other files", func(m *maker) { m.full(); m.since(); m.receipt(unbound, failing, on(treeC)) }, nil, Scoped},
+		{"a failure of it that was accepted", func(m *maker) { m.full(); m.since(); m.accept(m.receipt(unbound, failing, on(treeB))) }, strict, Scoped},
+		{"a failure of it before a pass", func(m *maker) { m.full(); m.receipt(unbound, of("vet"), unbound, failing, on(treeB)); m.since() }, nil, Scoped},
+		{"a failure of it before a pass, and asked strictly", func(m *maker) { m.full(); m.receipt(of("vet"), unbound, failing, on(treeB)); m.since() }, strict, Stale},
+		{"a failure of it under another binding", func(m *maker) {
+			m.full()
+			m.since()
+			m.receipt(failing, on(treeB), func(r *receipts.Receipt) { r.Binding = "check_less" })
+		}, func(q *Query) { q.Require = asked().Require }, Failed},
+		{"a failure of it under another binding, which sets other variables", func(m *maker) {
+			m.full()
+			m.since()
+			m.receipt(failing, on(treeB), func(r *receipts.Receipt) { r.Binding = "check_less" })
+		}, func(q *Query) {
+			q.Require, q.Env = asked().Require, map[string]string{"check_less": "a"}
+		}, Scoped},
 		{"a failure that was accepted", func(m *maker) {
 			m.full()
 			m.accept(m.receipt(of("vet"), failing, on(treeC), about(vetFiles)))
@@ -472,6 +506,130 @@ func TestStanding(t *testing.T) {
 		st, err := m.open(Options{}).Standing(scopedQuery(), c.lines)
 		if err != nil || (st.Gate != nil) != c.base || !slices.Equal(st.Passed, c.want) {
 			t.Errorf("%s: %v, %+v; want %v", c.name, err, st, c.want)
+		}
+	}
+}
+
+// TestScopedDeep: what failed however far below a line of a later run failed for that line.
+func TestScopedDeep(t *testing.T) {
+	for _, deep := range []bool{false, true} {
+		for _, mid := range []string{"unbound", "bound scope other"} {
+			m := newMaker(t)
+			m.full()
+			m.since()
+			// later run r-2 of vet (passes), whose inner fails on the files
+			parent := "r-2/1"
+			if deep {
+				m.run("r-5", func(r *receipts.Run) { r.Parent = "r-2/1" })
+				parent = "r-5/1"
+			}
+			m.run("r-6", func(r *receipts.Run) { r.Parent = parent })
+			m.receipt(of("inner"), on(treeB), failing, func(r *receipts.Receipt) {
+				r.Run, r.Binding, r.Matrix, r.Place = "r-6", "check_inner", receipts.Hash{9}, receipts.Text("a")
+			})
+			if deep {
+				m.receipt(of("middle"), on(treeB), func(r *receipts.Receipt) {
+					r.Run, r.Matrix, r.Place = "r-5", receipts.Hash{9}, receipts.Text("a")
+					if mid == "unbound" {
+						unbound(r)
+					}
+				})
+			}
+			m.receipt(of("vet"), on(treeB), about(vetFiles), func(r *receipts.Receipt) { r.Run = "r-2" })
+			r := ask(t, m.open(Options{}), scopedQuery())
+			if r.Verdict == Scoped {
+				t.Errorf("deep %v, the line between is %s: %s", deep, mid, told(r))
+			}
+		}
+	}
+}
+
+// TestScopedRetries: a line with retries may have failed first, also for who asks strictly about changed paths.
+func TestScopedRetries(t *testing.T) {
+	for binding, want := range map[string]Verdict{"": Stale, "check_lint": Stale, "check_vet": Scoped} {
+		m := newMaker(t)
+		m.full()
+		m.receipt(of("vet"), on(treeB), about(vetFiles), failing, func(r *receipts.Receipt) { r.Run = "r-2" })
+		m.since()
+		q := scopedQuery(strict, func(q *Query) { q.Retries = map[string]bool{binding: true} })
+		if res := ask(t, m.open(Options{}), q); res.Verdict != want {
+			t.Errorf("retries of %q: %s\nwant %s", binding, told(res), want)
+		}
+	}
+}
+
+// TestScopedPart: changed paths rest on the gate of a whole run, and not on that of a line of a larger one.
+func TestScopedPart(t *testing.T) {
+	for outer, want := range map[string]Verdict{"": Scoped, "r-0/2": Missing} {
+		m := newMaker(t)
+		m.run("r-0", func(r *receipts.Run) {
+			r.Planned = []receipts.Planned{{Step: "1", Line: 1, Command: receipts.Hash{1}}, {Step: "2", Line: 2, Command: receipts.Hash{2}}}
+		})
+		m.gate([]receipts.Hash{m.receipt(about(lintFiles)), m.receipt(of("vet"), about(vetBefore))}, beside(rest), func(g *receipts.Gate) { g.Parent = outer })
+		m.receipt(of("all"), func(r *receipts.Receipt) { r.Run, r.Step = "r-0", "2" })
+		m.since()
+		if res := ask(t, m.open(Options{}), scopedQuery()); res.Verdict != want {
+			t.Errorf("of %q: %s\nwant %s", outer, told(res), want)
+		}
+	}
+}
+
+// TestScopedAside: what is neither required nor of the full run, and failed, refuses no question about changed paths that names what is required.
+func TestScopedAside(t *testing.T) {
+	for _, c := range []struct {
+		other    func(*receipts.Receipt)
+		required bool
+		want     Verdict
+	}{{of("other"), true, Scoped}, {of("other"), false, Failed}, {about(lintFiles), true, Stale}, {about(lintFiles), false, Failed}} {
+		required, want := c.required, c.want
+		m := newMaker(t)
+		m.full()
+		m.since()
+		m.receipt(c.other, on(treeB), failing, func(r *receipts.Receipt) { r.Run = "r-3" })
+		if res := ask(t, m.open(Options{}), scopedQuery(func(q *Query) {
+			if required {
+				q.Require = []Requirement{{Binding: "check_vet", Command: receipts.CommandHash([]string{"vet"})}}
+			}
+		})); res.Verdict != want {
+			t.Errorf("required %v: %s\nwant %s", required, told(res), want)
+		}
+	}
+}
+
+// TestScopedElsewhere: what a gate over the present files would leave aside, since it was in another place or with other inputs, is left aside by scope,
+// too, and counted.
+func TestScopedElsewhere(t *testing.T) {
+	clean := func(r *receipts.Receipt) { r.Clean = &receipts.Clean{} }
+	inputs := func(n byte) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Inputs = receipts.Hash{n} }
+	}
+	inClean := func(q *Query) { q.Clean = true }
+	given := func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": {2}, "check_vet": {2}} }
+	for _, c := range []struct {
+		name           string
+		of             func(*receipts.Receipt) // of the passes
+		change         func(*Query)
+		failure        []func(*receipts.Receipt)
+		want           Verdict
+		inPlace, other int
+	}{
+		{"by scope, in place", clean, inClean, []func(*receipts.Receipt){on(treeC), about(lintFiles)}, Scoped, 1, 0},
+		{"on the files, in place", clean, inClean, []func(*receipts.Receipt){on(treeB), about(lintFiles)}, Scoped, 1, 0},
+		{"by scope, clean", clean, inClean, []func(*receipts.Receipt){on(treeC), about(lintFiles), clean}, Stale, 0, 0},
+		{"by scope, in place, and asked of any place", clean, func(*Query) {}, []func(*receipts.Receipt){on(treeC), about(lintFiles)}, Stale, 0, 0},
+		{"of no line, in place", clean, inClean, []func(*receipts.Receipt){of("more"), on(treeC), about(lintFiles)}, Scoped, 0, 0},
+		{"by scope, other inputs", inputs(2), given, []func(*receipts.Receipt){on(treeC), about(lintFiles), inputs(1)}, Scoped, 0, 1},
+		{"on the files, other inputs", inputs(2), given, []func(*receipts.Receipt){on(treeB), about(lintFiles), inputs(1)}, Scoped, 0, 1},
+		{"by scope, the same inputs", inputs(2), given, []func(*receipts.Receipt){on(treeC), about(lintFiles), inputs(2)}, Stale, 0, 0},
+		{"ended early, in place", clean, inClean, []func(*receipts.Receipt){on(treeC), about(lintFiles), killed}, Scoped, 0, 0},
+	} {
+		m := newMaker(t)
+		m.full(c.of)
+		m.since(c.of)
+		m.receipt(slices.Concat([]func(*receipts.Receipt){failing}, c.failure)...)
+		res := ask(t, m.open(Options{}), scopedQuery(c.change))
+		if res.Verdict != c.want || c.want == Scoped && (res.InPlace != c.inPlace || res.OtherInputs != c.other || res.Failures+res.Early > 0) {
+			t.Errorf("%s: %d in place, %d with other inputs, want %d and %d: %s", c.name, res.InPlace, res.OtherInputs, c.inPlace, c.other, told(res))
 		}
 	}
 }

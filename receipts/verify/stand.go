@@ -16,7 +16,6 @@ type within struct {
 	every bool // it is not known who will ask: nothing decides nothing
 	below map[string]below
 	left  map[string]left
-	marks map[uint64][]int64 // by run, as its mark has it: the indexes of its receipts and gates; made when it is asked for
 }
 
 // A below says what is around a run: the zero value, that nothing is known to be.
@@ -24,13 +23,15 @@ type below struct {
 	apart bool    // a line whose runs decide nothing: the rest is not known
 	until int64   // the index of the last record that vouches for what the run did
 	lines []int64 // the receipts of the line that started the run, or else of the nearest one around it, that say on what files it ran
+	bound []int64 // a receipt of each line around it that has one, the nearest last
+	gap   bool    // a line around it has none of the level
 }
 
 // A left is what a run left of the level: the index of the last receipt or gate, and those of the receipts of each step.
 type left struct {
 	last  int64
 	steps map[string][]int64 // those that say on what files they ran
-	seen  map[string]bool    // the steps that have one
+	seen  map[string]int64   // the last receipt of each step
 	apart map[string]bool    // the steps whose runs decide nothing
 }
 
@@ -68,9 +69,15 @@ func (w *within) around(run string) below {
 		case of.apart[l.step] && !w.every:
 			known = below{apart: true}
 		case len(lines) > 0:
-			known.until, known.lines = max(known.until, of.last), lines
+			known.lines = lines
+			fallthrough
 		default:
 			known.until = max(known.until, of.last)
+			if seq, ok := of.seen[l.step]; ok {
+				known.bound = append(slices.Clip(known.bound), seq)
+			} else {
+				known.gap = true
+			}
 		}
 		w.below[l.run] = known
 	}
@@ -83,16 +90,8 @@ func (w *within) of(run string) left {
 	if ok {
 		return l
 	}
-	if w.marks == nil {
-		w.marks = make(map[uint64][]int64)
-		for seq := range w.s.index.marks {
-			if m := &w.s.index.marks[seq]; m.kind == kindReceipt || m.kind == kindGate {
-				w.marks[m.run] = append(w.marks[m.run], int64(seq))
-			}
-		}
-	}
-	l.steps, l.seen, l.apart = make(map[string][]int64), make(map[string]bool), make(map[string]bool)
-	for _, seq := range w.marks[shortText(run)] {
+	l.steps, l.seen, l.apart = make(map[string][]int64), make(map[string]int64), make(map[string]bool)
+	for _, seq := range w.s.ofRun(run) {
 		e := w.s.entry(seq)
 		if e == nil || e.Level < w.level {
 			continue
@@ -101,8 +100,9 @@ func (w *within) of(run string) left {
 		case *receipts.Receipt:
 			if b.Run == run {
 				step := stepOf(b)
-				l.apart[step] = b.Apart && (l.apart[step] || !l.seen[step])
-				l.last, l.seen[step] = e.Seq, true
+				_, seen := l.seen[step]
+				l.apart[step] = b.Apart && (l.apart[step] || !seen)
+				l.last, l.seen[step] = e.Seq, e.Seq
 				if b.Workspace != nil {
 					l.steps[step] = append(l.steps[step], e.Seq)
 				}
@@ -139,14 +139,18 @@ func (w *within) stand(e *receipts.Entry) stand {
 	if r == nil || r.Workspace != nil || w == nil {
 		return standOf(r)
 	}
-	st := standOf(w.line(e))
+	line := w.line(e)
+	if line == nil {
+		return stand{}
+	}
+	st := standOf(receipt(line))
 	st.begun = append(st.begun, st.left...)
 	return st
 }
 
 // line returns the receipt of the line that started the run of e, or of the nearest one around it that says on what files it ran: of the attempt that
 // went on then, or of the last, which left the run behind. It is nil where nothing is known to vouch for e.
-func (w *within) line(e *receipts.Entry) *receipts.Receipt {
+func (w *within) line(e *receipts.Entry) *receipts.Entry {
 	if !w.has(e) {
 		return nil
 	}
@@ -155,16 +159,18 @@ func (w *within) line(e *receipts.Entry) *receipts.Receipt {
 	if i = min(i, len(lines)-1); i < 0 {
 		return nil
 	}
-	if line := w.s.entry(lines[i]); line != nil {
-		return receipt(line)
-	}
-	return nil
+	return w.s.entry(lines[i])
 }
 
 // holds reports whether what has the stand f is about the files that a pass speaks for: it began on those that the pass began with or
 // left, or it left those that the pass left.
 func (st stand) holds(f stand) bool {
 	return meet(f.begun, st.begun) || meet(f.begun, st.left) || meet(f.left, st.left)
+}
+
+// has reports whether t is among the files of st.
+func (st stand) has(t receipts.Tree) bool {
+	return slices.ContainsFunc(st.begun, t.Matches) || slices.ContainsFunc(st.left, t.Matches)
 }
 
 func meet(a, b []receipts.Tree) bool {

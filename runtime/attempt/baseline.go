@@ -25,7 +25,7 @@ func (x *Executor) Baselines(passes []*Report) map[*Report]*Baseline {
 	asked := make(map[receipts.Counting]bool)
 	for _, r := range passes {
 		if r.Reused.IsZero() && (r.Tests != nil || r.Step.Verb == "test") {
-			of[r] = receipts.Counting{Binding: r.Step.Binding, Command: receipts.CommandHash(x.command(r.Step))}
+			of[r] = receipts.Counting{Binding: r.Step.Binding, Command: receipts.CommandHash(r.Step.Identity())}
 			asked[of[r]] = true
 		}
 	}

@@ -22,7 +22,7 @@ type Control struct {
 // judgeControl replaces the verdict of a step by that of its control.
 func (x *Executor) judgeControl(res *Report, c *Control) {
 	rec, detail := c.Judge(res)
-	rec.Binding, rec.Command = res.Step.Binding, receipts.CommandHash(x.command(res.Step))
+	rec.Binding, rec.Command = res.Step.Binding, receipts.CommandHash(res.Step.Identity())
 	c.record, res.Tests, res.Claim = &rec, nil, nil
 	if rec.Outcome == receipts.Noticed {
 		res.end(schedule.Passed, "", detail)
@@ -40,7 +40,7 @@ func (x *Executor) ofControl(rec *receipts.Receipt) {
 	if c == nil {
 		return
 	}
-	command := receipts.CommandHash(x.command(x.steps[rec.Step]))
+	command := receipts.CommandHash(x.steps[rec.Step].Identity())
 	if c.record == nil { // it did not run
 		c.record = &receipts.Control{Binding: rec.Binding, Command: command, Line: 1, Nonce: "none", Outcome: "unfinished"}
 	}

@@ -215,7 +215,7 @@ func (x *Executor) accept(res *Report, d *Delivery) error {
 	}{
 		{"run", r.Run, x.opt.Run}, {"session", r.Session, x.opt.Session}, {"nonce", r.Nonce, x.opt.Nonce},
 		{"step", r.Step, s.ID}, {"attempt", r.Attempt, res.action.Attempt}, {"dispatch", r.Dispatch, res.dispatch},
-		{"kind", r.Kind, string(s.Kind)}, {"binding", r.Binding, s.Binding}, {"command", r.Command, receipts.CommandHash(x.command(s))},
+		{"kind", r.Kind, string(s.Kind)}, {"binding", r.Binding, s.Binding}, {"command", r.Command, receipts.CommandHash(s.Identity())},
 		{"matrix", r.Matrix, parseHash(x.plan.Matrix.SHA256)}, {"script", r.Script, parseHash(x.plan.Script.SHA256)},
 		{"line", r.Line.Number, s.Line.Number}, {"directory", r.Dir, x.dir(s)}, {"reused", r.Reused, receipts.Hash{}},
 		{"handed-back gate", r.HandedBack, receipts.Hash{}}, // no log here has it
@@ -322,7 +322,7 @@ func (x *Executor) bring(res *Report, seq int, commit string) error {
 	for _, c := range workspace.Diff(now, theirs) {
 		names = append(names, c.Path)
 	}
-	return cleanroom.BringBack(x.ending, now, dir, names)
+	return cleanroom.BringBack(x.ending, now, cleanroom.Below(dir), names)
 }
 
 // delivered is a stream as the receipt has it. Its text is kept where it is what the receipt names.

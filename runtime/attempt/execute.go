@@ -3,6 +3,9 @@ package attempt
 import (
 	"context"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -38,7 +42,13 @@ const (
 	SessionVariable = "DIALECT_SESSION"
 	NonceVariable   = "DIALECT_NONCE"
 	StoreVariable   = "DIALECT_STORE"
+
+	// NotaryVariable names the socket of the notary that runs what a run is asked for.
+	NotaryVariable = "DIALECT_NOTARY"
 )
+
+// NoStore is the name of a store that says that there shall be none.
+const NoStore = "none"
 
 // ParseLocks reads the value of [LocksVariable].
 func ParseLocks(value string) []string {
@@ -56,7 +66,23 @@ func (x *Executor) environ(set map[string]string) (env, removed []string) {
 	if _, own := set[policy.Variable]; !own && x.plan.Matrix.Path != "" { // else those of the run around this one hold
 		env = setenv(env, policy.Variable, x.rules)
 	}
+	// What a line runs elsewhere records into the same store, or has the same notary run it.
+	if here, err := os.Getwd(); err == nil {
+		for _, name := range []string{StoreVariable, NotaryVariable} {
+			if _, own := set[name]; !own && getenv(env, name) != "" {
+				env = setenv(env, name, AbsoluteStore(here, getenv(env, name)))
+			}
+		}
+	}
 	return setenv(env, JobsVariable, strconv.Itoa(x.opt.Jobs)), removed
+}
+
+// AbsoluteStore returns the name that the store called name in the folder dir has in each folder: a path, or none.
+func AbsoluteStore(dir, name string) string {
+	if name == "" || name == NoStore || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
 }
 
 // A job is the process of a step.
@@ -82,6 +108,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		return
 	}
 	env = setenv(env, ParentVariable, receipts.StepName(x.opt.Run, s.ID))
+	env = setenv(env, DepthVariable, strconv.Itoa(depth(x.opt.Environ)+1))
 	if res.action.Share > 0 {
 		env = setenv(env, JobsVariable, strconv.Itoa(res.action.Share))
 	}
@@ -90,10 +117,12 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 	}
 	if s.Kind == plan.Task {
 		env = setenv(env, policy.Variable, x.around(s))
-		env = setenv(env, DepthVariable, strconv.Itoa(depth(x.opt.Environ)+1))
 		if x.opt.StorePath != "" {
 			env = setenv(env, StoreVariable, x.opt.StorePath)
 		}
+	}
+	if handed := x.opt.Redact.HandOn(s.Secrets(), append(slices.Collect(maps.Values(s.Env)), s.Command()...)); handed != "" {
+		env = setenv(env, redact.Variable, handed)
 	}
 	x.carryOut(ctx, res, func() func(*receipts.Receipt) {
 		claim, end := x.claims.begin()
@@ -249,7 +278,7 @@ func (x *Executor) sameInputs(ctx context.Context, res *Report, at files) {
 }
 
 // reuse lets an earlier pass stand for the first attempt at a step, if the run and the binding
-// want that, and the files, the command, the executable, the environment, the matrix
+// want that, and the files, the command with its secrets, the executable, the environment, the matrix
 // and the trust level are those of the earlier one. The receipt of res cites it.
 func (x *Executor) reuse(ctx context.Context, res *Report, env []string, digest receipts.Hash) bool {
 	s, o := res.Step, x.opt
@@ -259,14 +288,14 @@ func (x *Executor) reuse(ctx context.Context, res *Report, env []string, digest 
 	if x.ledger.sync() != nil {
 		return false
 	}
-	e, ok, err := o.Store.Passed(context.Background(), receipts.CommandHash(x.command(s)), x.dir(s), res.epoch.place, res.epoch.tree)
+	e, ok, err := o.Store.Passed(context.Background(), receipts.CommandHash(s.Identity()), x.dir(s), res.epoch.place, res.epoch.tree)
 	if err != nil || !ok || e.Level < o.Level {
 		return false
 	}
 	v, err := e.Parse()
 	old, isReceipt := v.(*receipts.Receipt)
 	if err != nil || !isReceipt || old.Status != receipts.Succeeded || old.Workspace == nil || old.Workspace.Before != res.epoch.tree ||
-		!old.Workspace.Still || old.Place != res.epoch.place || old.Inputs != res.inputs || old.Environment != digest || old.Matrix != parseHash(x.plan.Matrix.SHA256) || old.Binding != s.Binding || old.Executable == nil || old.Executable.SHA256.IsZero() {
+		!old.Workspace.Still || old.Place != res.epoch.place || old.Inputs != res.inputs || old.Environment != digest || old.Matrix != parseHash(x.plan.Matrix.SHA256) || old.Binding != s.Binding || s.Secret() && !slices.Equal(old.Argv, x.argv(s)) || old.Executable == nil || old.Executable.SHA256.IsZero() {
 		return false
 	}
 	path, sum, err := x.launcher.Identify(ctx, s.Argv[0], x.plan.Matrix.Root, env)

@@ -76,7 +76,7 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 			return
 		}
 		expect = append(expect, receipts.Expectation{
-			SHA: r.Receipt, Step: s.ID, Binding: s.Binding, Argv: x.command(s), Required: s.ReceiptRequired,
+			SHA: r.Receipt, Step: s.ID, Binding: s.Binding, Argv: s.Identity(), Required: s.ReceiptRequired,
 		})
 		held = append(held, r)
 	})
@@ -183,7 +183,7 @@ func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Exp
 		Final: g.Final, Part: x.plan.Script.Part,
 		Script: parseHash(x.plan.Script.SHA256), Matrix: parseHash(x.plan.Matrix.SHA256),
 		Covers: covers(x.before(a)), Expect: expect,
-		Policy: x.askPolicy(), Parent: x.opt.Parent, Retries: x.plan.Matrix.Retries, AcceptFlaky: x.opt.AcceptFlaky, By: x.opt.By,
+		Policy: x.askPolicy(), Parent: x.opt.Parent, Retries: x.plan.Matrix.Retries, Env: x.plan.Matrix.Env, AcceptFlaky: x.opt.AcceptFlaky, By: x.opt.By,
 	}
 	if req.Policy == "" {
 		g.Verdict, g.Detail = GateNotRun, "the run was cut short"

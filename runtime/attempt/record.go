@@ -51,7 +51,7 @@ func (x *Executor) runRecord(started receipts.Time) *receipts.Run {
 		}
 		planned := receipts.Planned{Step: s.ID, Line: s.Line.Number, Binding: s.Binding, Required: s.ReceiptRequired}
 		if (len(s.Argv) > 0 || s.Kind == plan.MCP) && !left[s.ID] {
-			planned.Command = receipts.CommandHash(x.command(s))
+			planned.Command = receipts.CommandHash(s.Identity())
 			if x.opt.Controls[s.ID] != nil {
 				planned.Binding, planned.Command = "", receipts.CommandHash(receipts.ControlArgv(planned.Command))
 			}
@@ -65,7 +65,7 @@ func (x *Executor) runRecord(started receipts.Time) *receipts.Run {
 func (x *Executor) receipt(res *Report) *receipts.Receipt {
 	s := res.Step
 	rec := &receipts.Receipt{
-		Version: 1, Command: receipts.CommandHash(x.command(s)), Kind: string(s.Kind), Attempt: max(res.Attempts, 1), Dispatch: res.dispatch,
+		Version: 1, Command: receipts.CommandHash(s.Identity()), Kind: string(s.Kind), Attempt: max(res.Attempts, 1), Dispatch: res.dispatch,
 		Timestamp: receipts.Time{Time: res.Started}, DurationNS: int64(res.Duration),
 		StopReason: stopReason(res),
 		Stdout:     receipts.Stream{SHA256: sha256.Sum256(nil)}, Stderr: receipts.Stream{SHA256: sha256.Sum256(nil)},
@@ -85,9 +85,7 @@ func (x *Executor) receipt(res *Report) *receipts.Receipt {
 		}
 	}
 	rec.Workspace, rec.Clean = x.workspaceOf(res), res.clean
-	for _, a := range s.Command() {
-		rec.Argv = append(rec.Argv, x.public(a))
-	}
+	rec.Argv = x.argv(s)
 	for _, v := range s.Values {
 		rec.Values = append(rec.Values, receipts.Value{Name: v.Name, Text: x.public(v.Text)})
 	}
@@ -122,26 +120,18 @@ func (x *Executor) dir(s *plan.Step) receipts.Datum {
 	return receipts.Text(filepath.ToSlash(rel))
 }
 
-// command is what a step carries out as its digest is made. Of secrets those alone are
-// taken out that the matrix declares for this very step: were it also what the
-// environment holds, a variable could give the same command another digest, by which it
-// meets no requirement, and its failures are not found.
-func (x *Executor) command(s *plan.Step) []string {
-	argv := s.Command()
-	var secrets []string
-	for _, v := range s.Values {
-		if v.Secret && v.Text != "" {
-			secrets = append(secrets, v.Text)
+// argv is the command of a step as it may be recorded. A word with a declared secret is marked even where there is nothing to hide, as of
+// an empty one: the step's identity has another word in its place.
+func (x *Executor) argv(s *plan.Step) (list []receipts.Datum) {
+	identity := s.Identity()
+	for i, word := range s.Command() {
+		d := x.public(word)
+		if word != identity[i] && !d.Redacted {
+			d = receipts.Redacted(word)
 		}
+		list = append(list, d)
 	}
-	if len(secrets) == 0 {
-		return argv
-	}
-	without := make([]string, len(argv))
-	for i, a := range argv {
-		without[i] = x.opt.Redact.Values(a, secrets)
-	}
-	return without
+	return list
 }
 
 // public is a text as it may be recorded.

@@ -255,7 +255,7 @@ func (x *Executor) missed(ctx context.Context, res *Report) {
 	}
 	said := ""
 	if res.epoch != nil && x.opt.Store != nil && x.ledger.sync() == nil {
-		e, ok, err := x.opt.Store.Passed(ctx, receipts.CommandHash(x.command(res.Step)), x.dir(res.Step), res.epoch.place, res.epoch.tree)
+		e, ok, err := x.opt.Store.Passed(ctx, receipts.CommandHash(res.Step.Identity()), x.dir(res.Step), res.epoch.place, res.epoch.tree)
 		if v, bad := e.Parse(); err == nil && ok && bad == nil {
 			if old, is := v.(*receipts.Receipt); is && old.Clean == nil {
 				o.Passed, said = true, "it passed on these files in the working tree (receipt "+e.SHA.Short()+"); "

@@ -21,8 +21,8 @@ import (
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
-// maxDepth bounds how deep tasks start tasks: a script that spawns itself ends.
-const maxDepth = 8
+// MaxDepth bounds how deep runs start runs: a script that starts itself ends.
+const MaxDepth = 8
 
 // task carries out new_task: by the agent that the matrix names, which is judged by the gate that
 // it hands back; where the matrix names none, by a script of the task's name, run on its own, whose
@@ -39,9 +39,9 @@ func (x *Executor) task(ctx context.Context, res *Report) {
 	switch {
 	case path == "" || len(o.Self) == 0:
 		x.notConfigured(res)
-	case depth(o.Environ) >= maxDepth:
+	case depth(o.Environ) >= MaxDepth:
 		res.Attempts = res.action.Attempt
-		res.end(schedule.Fault, receipts.StopNotConfigured, fmt.Sprintf("tasks start tasks %d deep: %s may be starting itself", maxDepth, name))
+		res.end(schedule.Fault, receipts.StopNotConfigured, fmt.Sprintf("runs start runs %d deep: %s may be starting itself", MaxDepth, name))
 		x.record(res, nil)
 	default:
 		// Under the matrix of this run, whatever lies nearer to the script.
@@ -91,6 +91,15 @@ func within(dir, path string) string {
 		return rel
 	}
 	return path
+}
+
+// TooDeep returns why a run in that environment may not begin; empty where it may. [DepthVariable] has only what runs around it said: who
+// sets it otherwise is one more run, or none.
+func TooDeep(environ []string) string {
+	if n := depth(environ); n >= MaxDepth {
+		return fmt.Sprintf("runs start runs %d deep: a line may be starting its own script", n)
+	}
+	return ""
 }
 
 func depth(environ []string) int {

@@ -108,7 +108,7 @@ func (r *Room) bringBack(ctx context.Context, upper string, names []string) erro
 		return err
 	}
 	defer live.Close()
-	err = r.now.bringBack(ctx, live, upper, names)
+	err = r.now.bringBack(ctx, live, Below(upper), names)
 	if part := new(partError); errors.As(err, &part) {
 		r.err = err
 	}

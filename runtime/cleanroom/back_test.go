@@ -467,7 +467,7 @@ func TestSwappedTree(t *testing.T) {
 	if err := errors.Join(os.Mkdir(from, 0o700), os.WriteFile(filepath.Join(from, "a.txt"), []byte("from a worker\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := BringBack(t.Context(), snapshot, from, []string{"a.txt"}); err == nil || !strings.Contains(err.Error(), "not the directory any more") {
+	if err := BringBack(t.Context(), snapshot, Below(from), []string{"a.txt"}); err == nil || !strings.Contains(err.Error(), "not the directory any more") {
 		t.Errorf("files of a worker were brought back: %v", err)
 	}
 	if text, _ := os.ReadFile(filepath.Join(other, "a.txt")); string(text) == "from a worker\n" {

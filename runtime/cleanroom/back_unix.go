@@ -35,9 +35,9 @@ func (e *partError) Unwrap() error { return e.err }
 
 var errEdited = errors.New("it was edited at this moment")
 
-// BringBack makes the files in names of the tree that a snapshot is of those of the folder from, all of them or, if the first look finds
-// that one of them is not what the snapshot has there any more, none. A name that from does not have is removed.
-func BringBack(ctx context.Context, s *workspace.Snapshot, from string, names []string) error {
+// BringBack makes the files in names of the tree that a snapshot is of those that from returns the paths of, all of them or, if the first
+// look finds that one of them is not what the snapshot has there any more, none. A name for which from returns "" is removed.
+func BringBack(ctx context.Context, s *workspace.Snapshot, from func(name string) string, names []string) error {
 	live, err := s.Open()
 	if err != nil {
 		return err
@@ -46,15 +46,25 @@ func BringBack(ctx context.Context, s *workspace.Snapshot, from string, names []
 	return newCheckout(s.Root, slices.Collect(s.Checkout(git.FormatSHA1))).bringBack(ctx, live, from, names)
 }
 
-// bringBack makes the changes of an upper layer in the tree live, whose files before are those of the checkout; see [BringBack].
-func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, names []string) error {
+// Below returns, for [BringBack], the files of a folder, such as an upper layer: what is neither a file nor a link in it is removed.
+func Below(dir string) func(name string) string {
+	return func(name string) string {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		st, err := lstat(file)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFLNK {
+			return ""
+		}
+		return file
+	}
+}
+
+// bringBack makes changes in the tree live, whose files before are those of the checkout; see [BringBack].
+func (c *checkout) bringBack(ctx context.Context, live *os.Root, from func(name string) string, names []string) error {
 	ordered := slices.Clone(names)
 	slices.Sort(ordered)
 	goes := make(map[string]bool)
 	for _, name := range ordered {
-		if _, gone, err := left(upper, name); err != nil {
-			return err
-		} else if gone {
+		if from(name) == "" {
 			goes[name] = true
 		}
 	}
@@ -122,7 +132,7 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, n
 			}
 		}
 		if err == nil {
-			err = c.writeBack(ctx, live, upper, name)
+			err = c.writeBack(ctx, live, from(name), name)
 		}
 		if err != nil {
 			return &partError{i, len(names), name, err}
@@ -190,15 +200,6 @@ func notGoing(ctx context.Context, live *os.Root, dir string, goes map[string]bo
 	return stays, err
 }
 
-// left looks at what an upper layer has at a path; gone: no file.
-func left(upper, name string) (st unix.Stat_t, gone bool, err error) {
-	st, err = lstat(filepath.Join(upper, filepath.FromSlash(name)))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-		return st, true, nil
-	}
-	return st, err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFLNK, err
-}
-
 // removeFolders removes a folder in which nothing is but folders.
 func removeFolders(live *os.Root, dir string) error {
 	var all []string
@@ -235,11 +236,10 @@ func beside(name string) string {
 	return strings.TrimPrefix(fmt.Sprintf("%s/.%.200s.dialect-back-%08x", dir, base, rand.Uint32()), "/")
 }
 
-// writeBack makes one change of an upper layer in the working tree. The new file takes its place whole. The old one is looked at after it
-// was moved away, so that an edit that was saved until then is seen, and stays.
-func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name string) error {
-	from := filepath.Join(upper, filepath.FromSlash(name))
-	st, gone, err := left(upper, name)
+// writeBack gives a name of the working tree the file from, or removes it where that is empty. The new file takes its place whole. The old
+// one is looked at after it was moved away, so that an edit that was saved until then is seen, and stays.
+func (c *checkout) writeBack(ctx context.Context, live *os.Root, from, name string) error {
+	gone := from == ""
 	old := c.old(ctx, live, name)
 	dir, _ := split(name)
 	temp := beside(name)
@@ -253,7 +253,9 @@ func (c *checkout) writeBack(ctx context.Context, live *os.Root, upper, name str
 		for dir, _ := split(name); dir != "" && live.Remove(dir) == nil; dir, _ = split(dir) { // empty directories are in no snapshot
 		}
 		return nil
-	case err != nil:
+	}
+	st, err := lstat(from)
+	if err != nil {
 		return err
 	}
 	if dir != "" {

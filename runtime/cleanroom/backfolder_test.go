@@ -58,7 +58,7 @@ func TestBackFolder(t *testing.T) {
 			for _, c := range workspace.Diff(now, theirs) {
 				names = append(names, c.Path)
 			}
-			err = BringBack(t.Context(), now, there, names)
+			err = BringBack(t.Context(), now, Below(there), names)
 			if tt.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("%v", err)
@@ -107,7 +107,7 @@ func TestBackMove(t *testing.T) {
 		}
 		var left atomic.Int64
 		left.Store(ends)
-		err = BringBack(waning{t.Context(), &left}, now, there, []string{"a/one", "b/two", "two", "z/one"})
+		err = BringBack(waning{t.Context(), &left}, now, Below(there), []string{"a/one", "b/two", "two", "z/one"})
 		text := shell(t, root, "cat $(find . -type f)")
 		if !strings.Contains(text, "only one") || !strings.Contains(text, "only two") {
 			t.Fatalf("after %d looks: %v; what is left: %q", ends, err, text)

@@ -32,4 +32,9 @@ func statusIn(b []byte, _ string, _ workspace.FileKind) ([]byte, error) { return
 func (c *checkout) below(string) []string { return nil }
 
 // BringBack is for systems with modes and links.
-func BringBack(context.Context, *workspace.Snapshot, string, []string) error { return errNoCheckout }
+func BringBack(context.Context, *workspace.Snapshot, func(string) string, []string) error {
+	return errNoCheckout
+}
+
+// Below is for systems with modes and links.
+func Below(string) func(string) string { return func(string) string { return "" } }

@@ -512,6 +512,25 @@ func FuzzOutput(f *testing.F) {
 	})
 }
 
+// A file of results is read in the encoding that it declares.
+func TestJUnitEncoding(t *testing.T) {
+	for encoding, word := range map[string]string{
+		"utf-8": "gr\u00fcn", "UTF8": "gr\u00fcn", "us-ascii": "gruen", "ASCII": "gruen", "utf-16": "gr\u00fcn",
+		"ISO-8859-1": "gr\xfcn", "latin1": "gr\xfcn", "iso-8859-15": "gr\xfcn", "windows-1252": "gr\xfcn", "cp1252": "gr\xfcn",
+	} {
+		text := "<?xml version='1.0' encoding='" + encoding + "'?>\n<testsuite><testcase name='" + word + "'><failure/></testcase></testsuite>\n"
+		_, f, err := JUnit(strings.NewReader(text), strings.Clone, func(Case) {})
+		if want := strings.Replace(word, "\xfc", "\u00fc", 1); err != nil || f.Total != 1 || f.List[0].Test != want {
+			t.Errorf("%s: %+v %v", encoding, f, err)
+		}
+	}
+	for encoding, word := range map[string]string{"utf-8": "gr\xfcn", "us-ascii": "gr\xfcn", "koi9": "gruen", "shift_jis": "gruen"} {
+		if _, _, err := JUnit(strings.NewReader("<?xml version='1.0' encoding='"+encoding+"'?><testsuite><testcase name='"+word+"'/></testsuite>"), strings.Clone, func(Case) {}); err == nil {
+			t.Errorf("%s: no error", encoding)
+		}
+	}
+}
+
 func FuzzJUnit(f *testing.F) {
 	seed, err := os.ReadFile("testdata/pytest-junit.xml")
 	if err != nil {

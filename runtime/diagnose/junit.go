@@ -10,10 +10,33 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // maxJUnit bounds how much of one JUnit XML file is read, in bytes.
 const maxJUnit = 64 << 20
+
+// decoded reads a text in the encoding that its declaration names: UTF-8, or one of a byte for each character. Where a declaration that is
+// readable says UTF-16, a program that writes strings of UTF-16 wrote it, as those of .NET do, and the file is UTF-8.
+func decoded(name string, text io.Reader) (io.Reader, error) {
+	plain := func(name string) string {
+		return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+	}
+	switch name := plain(name); name {
+	case "utf8", "utf16", "ascii", "usascii": // the decoder refuses what is not UTF-8
+		return text, nil
+	case "latin1":
+		return charmap.ISO8859_1.NewDecoder().Reader(text), nil
+	default:
+		for _, e := range charmap.All {
+			if m, ok := e.(*charmap.Charmap); ok && (plain(m.String()) == name || plain(m.String()) == strings.Replace(name, "cp", "windows", 1)) {
+				return m.NewDecoder().Reader(text), nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("its text is in %s; write UTF-8", name)
+}
 
 // JUnit reads a file of test results in the format that Ant's JUnit task began and that
 // nearly all test runners can write. It returns the counts of its test cases and those
@@ -26,9 +49,7 @@ const maxJUnit = 64 << 20
 func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f Failures, err error) {
 	d := xml.NewDecoder(io.LimitReader(r, maxJUnit))
 	d.Strict = true
-	d.CharsetReader = func(string, io.Reader) (io.Reader, error) {
-		return nil, errors.New("its text is not UTF-8")
-	}
+	d.CharsetReader = decoded
 	var in struct {
 		open, bad, skipped bool
 		status             string // that says that it failed; empty for none

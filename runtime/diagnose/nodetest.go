@@ -68,6 +68,7 @@ func (s *specTests) line(l string) (known bool) {
 			s.block = append(s.block, diag.ClipBytes(t, maxText))
 		}
 		if s.name == "" {
+			s.group = t
 			s.print(l)
 		}
 	default:
@@ -142,13 +143,21 @@ func (s *specTests) end() *Failures {
 // tapSpecFailure reads the block that tap-spec prints of an assertion of tape: its operator, both values, the place.
 func tapSpecFailure(group, name string, block []string) (f Failure) {
 	var values []string
-	for _, l := range block {
+	for i, l := range block {
 		key, value, _ := strings.Cut(l, ": ")
 		switch value = strings.TrimSpace(value); {
 		case key == "at":
 			f.Finding = nodeFrame(value)
-		case (key == "expected" || key == "actual") && !strings.HasPrefix(value, "|"):
+		case key != "expected" && key != "actual":
+		case !strings.HasPrefix(value, "|"):
 			values = append(values, key+": "+value)
+		default: // in lines of its own
+			end := slices.IndexFunc(block[i+1:], func(l string) bool {
+				return strings.HasPrefix(l, "actual: ") || strings.HasPrefix(l, "at: ") || strings.HasPrefix(l, "stack: ")
+			})
+			if end > 0 {
+				values = append(values, key+": "+strings.Join(block[i+1:i+1+end], " "))
+			}
 		}
 	}
 	f.Test, f.Message = name, strings.Join(values, ", ")

@@ -153,16 +153,16 @@ func TestExclusiveWaits(t *testing.T) {
 	}
 	step := b.sh("waiter", "exit 0")
 	step.Exclusive, step.Budget.Timeout = "db", 100*time.Millisecond
-	var waited string
+	var waited, by string
 	o := run(t, b.plan(step, b.sh("next", "exit 0")), engine.Options{LockDir: locks, Options: attempt.Options{Store: open(t, t.TempDir()), Listen: func(e engine.Event) {
 		if w, ok := e.(engine.StepWaiting); ok {
-			waited += w.Lock
+			waited, by = waited+w.Lock, by+w.Holder
 		}
 	}}})
-	if got := verdicts(o.Results); got != "fault/locked passed" || waited != "db" || o.ExitStatus() != 2 {
+	if got := verdicts(o.Results); got != "fault/locked passed" || waited != "db" || by != "test.dlct:1 of r-h" || o.ExitStatus() != 2 {
 		t.Errorf("got %s, waited for %q", got, waited)
 	}
-	if r := o.Results[0]; !strings.Contains(r.Detail, `cannot take the lock "db"`) || r.Receipt.IsZero() || r.Waited < 100*time.Millisecond {
+	if r := o.Results[0]; !strings.HasPrefix(r.Detail, `cannot take the lock "db": test.dlct:1 of r-h still holds it after 1`) || r.Receipt.IsZero() || r.Waited < 100*time.Millisecond {
 		t.Errorf("got %+v", r)
 	}
 	// A run started by the lock's holder does not wait for it.
@@ -171,12 +171,23 @@ func TestExclusiveWaits(t *testing.T) {
 	if got := verdicts(o.Results); got != "passed" {
 		t.Errorf("got %s", got)
 	}
+	// One that the holder of another lock started waits no longer than that is safe, whatever its timeout.
+	for _, timeout := range []time.Duration{0, time.Hour} {
+		step.Budget.Timeout = timeout
+		inner := engine.Options{LockDir: locks, Locks: []string{"x", "y"}, Options: attempt.Options{Store: open(t, t.TempDir())}}
+		engine.SetInnerPatience(&inner, 10*time.Millisecond)
+		o = run(t, b.plan(step), inner)
+		if got := verdicts(o.Results); got != "fault/locked" || !strings.HasSuffix(o.Results[0].Detail, `; the line that started this run holds "x", "y", which the other may wait for: let one lock stand for all of these`) {
+			t.Errorf("got %s: %s", got, o.Results[0].Detail)
+		}
+	}
+	step.Budget.Timeout = 0
 	// An interrupted wait ends at once.
 	short, stop := context.WithCancelCause(context.Background())
 	time.AfterFunc(50*time.Millisecond, func() { stop(engine.Signal{Name: "SIGINT"}) })
 	o = engine.Run(short, b.plan(step), engine.Options{LockDir: locks, Options: attempt.Options{Run: "r-s", Environ: os.Environ(), Degraded: "none"}})
-	if got := verdicts(o.Results); got != "cancelled/interrupted" {
-		t.Errorf("got %s", got)
+	if got := verdicts(o.Results); got != "cancelled/interrupted" || o.Results[0].Holder != "test.dlct:1 of r-h" {
+		t.Errorf("got %s, waited for %q", got, o.Results[0].Holder)
 	}
 	cancel()
 	<-over

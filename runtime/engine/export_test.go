@@ -9,6 +9,9 @@ import (
 // SetFinallyGrace sets the time that a step with finally = true has after an interruption of a run with o.
 func SetFinallyGrace(o *Options, d time.Duration) { o.grace = d }
 
+// SetInnerPatience sets how long a run with o, for which another holds a lock, waits for a further one.
+func SetInnerPatience(o *Options, d time.Duration) { o.inner = d }
+
 // SetClock has the budget of a run with o measured by clock, and not by the time since the start of the run.
 func SetClock(o *Options, clock func() time.Duration) { o.clock = clock }
 

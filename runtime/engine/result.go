@@ -15,6 +15,7 @@ import (
 type Result struct {
 	attempt.Report
 	Waited   time.Duration     // for a lock, before it started
+	Holder   string            // of that lock, where the run was over first: "FILE:LINE of RUN"; empty where it is not known
 	Baseline *attempt.Baseline // of Tests, where an earlier run had more
 	Earlier  []receipts.Hash   // durable receipts of the attempts before the last one; set when the run is over
 	Degraded bool              // the receipt is not durable in a store
@@ -48,9 +49,10 @@ type RunStarted struct {
 
 // StepWaiting says that a step waits for a lock that another holds.
 type StepWaiting struct {
-	Step *plan.Step
-	Lock string
-	At   time.Time
+	Step   *plan.Step
+	Lock   string
+	Holder string // what is known of who holds it: "FILE:LINE of RUN"; text of another process
+	At     time.Time
 }
 
 // StepFinished says that a step, leaf or composite, has its verdict. Its receipt need not

@@ -22,6 +22,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -63,6 +64,7 @@ type Options struct {
 	between func(*schedule.State) *schedule.State
 
 	grace time.Duration        // in the place of finallyGrace; 0 for that
+	inner time.Duration        // in the place of innerPatience; 0 for that
 	clock func() time.Duration // in the place of the time since the start of the run, for its budget; nil for that
 }
 
@@ -130,7 +132,7 @@ type answer struct {
 // that it started has ended. Cancelling parent ends the run; if the cause of the
 // cancellation is a [Signal], the outcome names it.
 func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
-	o.Options, o.grace = o.Filled(), cmp.Or(o.grace, finallyGrace)
+	o.Options, o.grace, o.inner = o.Filled(), cmp.Or(o.grace, finallyGrace), cmp.Or(o.inner, innerPatience)
 	ending, end := context.WithCancelCause(parent)
 	defer end(nil)
 	ctx, cancel := context.WithCancelCause(ending)
@@ -360,6 +362,9 @@ func (r *run) take(a answer) schedule.Event {
 	switch a.Op {
 	case schedule.Acquire:
 		n.Waited, n.release = a.waited, a.release
+		if ended := (*interruptedError)(nil); errors.As(a.err, &ended) {
+			n.Holder = ended.holder
+		}
 	case schedule.Start:
 		if n.reports = append(n.reports, a.report); len(n.reports) == 1 {
 			n.Report = *a.report

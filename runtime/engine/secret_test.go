@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,11 +54,12 @@ func TestDeclaredSecret(t *testing.T) {
 		s := r.sh("a", "exit 0")
 		s.Argv = append(s.Argv, "--token="+value)
 		s.Values = []plan.Value{{Name: "token", Text: value, Secret: true}}
+		s.Same = append(slices.Clone(s.Argv[:len(s.Argv)-1]), "--token="+plan.HiddenValue)
 		return s
 	}
 	other := r.sh("b", "exit 0 # hunter2")
 	redactor := redact.New(redact.Options{Declared: []string{"hunter2", "hunter3"}, Key: []byte("key")})
-	o := r.run(t, engine.Options{Options: attempt.Options{Redact: redactor}}, step("hunter2"), step("hunter3"), step("hunter2"), other)
+	o := r.run(t, engine.Options{Options: attempt.Options{Redact: redactor}}, step("hunter2"), step("hunter3"), step("hunter2"), other, step(""))
 	if o.Verdict() != "passed" {
 		t.Fatal(o.Gate.Detail)
 	}
@@ -76,8 +78,10 @@ func TestDeclaredSecret(t *testing.T) {
 	switch {
 	case recs[0].Command == receipts.CommandHash(step("hunter2").Argv):
 		t.Error("the digest of the command is over the secret: it can be tried out")
-	case recs[0].Command == recs[1].Command || recs[0].Command != recs[2].Command:
-		t.Error("the same command has another digest, or two have the same")
+	case recs[0].Command != recs[4].Command:
+		t.Error("an empty secret gives another digest")
+	case recs[0].Command != recs[1].Command || recs[0].Argv[3] == recs[1].Argv[3] || recs[0].Argv[3] != recs[2].Argv[3]:
+		t.Error("what differs in a secret alone has another digest, or the records do not tell the secrets apart")
 	case recs[3].Command != receipts.CommandHash(other.Argv):
 		t.Error("the secret of one step changes the digest of another")
 	}

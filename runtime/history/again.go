@@ -13,24 +13,38 @@ import (
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
-// LeftOver returns the numbers of the lines of p that did not pass when its script was last run, found by
-// their text: lines move. There are none if all passed, or if there is no such run; then the whole
-// script is to be run, and why says so. given is of that run.
+// LeftOver returns the numbers of the lines of p that did not pass when its script was last run: where that has changed since, found by
+// their text, as lines move. There are none if all passed, if there is no such run, or if one of them is not found, which may have been fixed or hold
+// a secret; then the whole script is to be run, and why says so. given is of that run.
 func (d Documents) LeftOver(p *project.Program) (lines []int, given Given, why string) {
 	doc := d.Last(p.Script.Path, p.Script.SHA256())
 	if doc == nil {
 		return nil, given, fmt.Sprintf("no earlier run of %s is kept: running all of it", p.Script.Name)
 	}
-	texts := make(map[string]bool)
+	if m := d.Dead(p.Script.Name); m != nil && d.Kept(doc.Run).Before(m.Started) {
+		return nil, GivenTo(doc), fmt.Sprintf("the run %s of %s was killed, and what it left is not known: running all of it", m.Run, p.Script.Name)
+	}
+	same := doc.Script.SHA256 == p.Script.SHA256()
+	numbers, texts := make(map[int]bool), make(map[string]bool) // the latter: whether it was found
 	for _, l := range doc.Lines {
 		if l == nil || l.Gate != nil || l.Verdict == "passed" || l.Verdict == "flaky" || l.Reason == "no_failure" || l.Reason == "not_needed" {
 			continue
 		}
-		texts[l.Text] = true
+		numbers[l.Line], texts[l.Text] = true, same
 	}
 	for _, c := range p.File.Commands {
-		if n := c.Span.Start.Line; texts[c.Text] && (len(lines) == 0 || lines[len(lines)-1] != n) {
+		n := c.Span.Start.Line
+		_, left := texts[c.Text]
+		if left && !same {
+			texts[c.Text] = true
+		}
+		if left = left && !same || same && numbers[n]; left && (len(lines) == 0 || lines[len(lines)-1] != n) {
 			lines = append(lines, n)
+		}
+	}
+	for _, found := range texts {
+		if !found {
+			return nil, GivenTo(doc), fmt.Sprintf("%s has changed since %s, and a line that did not pass there is not found: running all of it", p.Script.Name, doc.Run)
 		}
 	}
 	if len(lines) == 0 {

@@ -87,6 +87,7 @@ func missing(d *report.Document, es []receipts.Entry, lines map[string]*report.D
 	slices.Sort(list)
 	switch {
 	case begun == nil && d.Degraded != "":
+	case begun == nil && len(es) == 0 && len(lines) == 0 && d.Verdict == "fault": // of a script without a command nothing is recorded
 	case begun == nil:
 		no("The store does not know that this run began.")
 	default:

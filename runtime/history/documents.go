@@ -50,9 +50,18 @@ func (d Documents) Read(run string) (*report.Document, error) {
 }
 
 // Find returns the document of a run: by its id, a prefix of it of at least four bytes,
-// or, for "", of the newest run. The error is a [*LookupError], or that of [Documents.Read].
+// or, for "", of the newest run, which must not have been killed. The error is a [*LookupError], or that of [Documents.Read].
 func (d Documents) Find(id string) (*report.Document, error) {
 	names := d.Runs()
+	if id == "" {
+		if m := d.Dead(""); m != nil && (len(names) == 0 || d.Kept(names[0]).Before(m.Started)) {
+			e := &LookupError{Text: fmt.Sprintf("the newest run, %s of %s, was killed: it has no report", m.Run, diag.Name(m.Script)), Hint: "`dialect run` runs it again"}
+			if len(names) > 0 {
+				e.Hint = "the run before it is " + names[0]
+			}
+			return nil, e
+		}
+	}
 	if len(names) == 0 {
 		return nil, &LookupError{Text: "no run is kept in " + d.RunsPath(), Hint: "`dialect run FILE` keeps one, unless it has no store"}
 	}

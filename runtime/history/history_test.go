@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -61,6 +63,48 @@ func TestFind(t *testing.T) {
 	d.KeepRun("r-other", []byte(`{"schema":"dialect.report/1","run":"r-aaaa1111"}`))
 	if _, err := d.Find("r-other"); err == nil || !strings.Contains(err.Error(), "another run") {
 		t.Errorf("a document under the name of another run: %v", err)
+	}
+}
+
+// TestFindKilled: the newest run is the one that was killed, if it began after the last one with a document had ended.
+func TestFindKilled(t *testing.T) {
+	for started, want := range map[string]string{"1970-01-01T00:16:39Z": "", "1970-01-01T00:16:41Z": "r-dead of a.dlct, was killed"} {
+		d := documents(t)
+		path := filepath.Join(d.RunsPath(), "live", "r-dead")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(`{"run":"r-dead","script":"a.dlct","started":"`+started+`"}`), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		for id, dead := range map[string]bool{"": true, "3": true, "r-aaaa1111": false} {
+			doc, _, err := d.Line(id)
+			if said := err != nil && strings.Contains(err.Error(), "was killed"); said != (dead && want != "") || said && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, %q: %v, %v", started, id, doc, err)
+			}
+		}
+	}
+}
+
+// TestKilled kills a few runs, each of which is named, and more, which are counted.
+func TestKilled(t *testing.T) {
+	for n, want := range map[int]string{
+		0: "", 1: "the run r-0 of a.dlct, begun ", 3: "the run r-1 of a.dlct, begun ", 5: "5 runs were killed; `dialect runs` lists them. The last of them: the run r-0 of a.dlct, begun ",
+	} {
+		d := documents(t)
+		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "receipts.db"), sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		for i := range n {
+			path := filepath.Join(d.RunsPath(), "live", fmt.Sprint("r-", i))
+			text := fmt.Sprintf(`{"run":"r-%d","script":"a.dlct","started":"1970-01-01T00:16:%02dZ"}`, i, 50-i)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		texts := Killed(t.Context(), d.Archive, store)
+		if all := strings.Join(texts, "\n"); !strings.Contains(all, want) || len(texts) != min(n, 3) && len(texts) != 1 {
+			t.Errorf("%d: %q", n, texts)
+		}
 	}
 }
 
@@ -222,13 +266,35 @@ func TestLeftOver(t *testing.T) {
 		{nil, nil, "nothing of a.dlct is left over"},
 		{[]*report.DocResult{nil, line("Test with go", "failed", ""), line("Check with vet", "passed", "")}, []int{2, 4}, ""},
 		{[]*report.DocResult{line("Test with go", "flaky", ""), line("Check with vet", "skipped", "no_failure"), gate}, nil, "nothing of a.dlct is left over"},
-		{[]*report.DocResult{line("Check with vet", "skipped", "barrier"), line("Gone with wind", "failed", "")}, []int{3}, ""},
+		{[]*report.DocResult{line("Check with vet", "skipped", "barrier"), line("Gone with wind", "failed", "")}, nil, "a.dlct has changed since r-1, and a line that did not pass there is not found: running all of it"},
 	} {
 		d := Documents{archive.Archive(filepath.Join(dir, strconv.Itoa(i)))}
 		keep(t, d, "r-1", path, nil, c.lines...)
 		if got, _, why := d.LeftOver(p); !slices.Equal(got, c.want) || !strings.HasPrefix(why, c.why) || (why == "") != (c.why == "") {
 			t.Errorf("%d: %v, %q; want %v, %q", i, got, why, c.want, c.why)
 		}
+	}
+	// Of the same script the number tells, whatever is shown of the text.
+	d := Documents{archive.Archive(filepath.Join(dir, "same"))}
+	doc := &report.Document{Schema: "dialect.report/1", Run: "r-1", Script: report.DocScript{Path: path, SHA256: p.Script.SHA256()}, Lines: []*report.DocResult{
+		{Line: 2, Text: "Test with go", Verdict: "passed"}, {Line: 4, Text: "Test with [redacted:00112233]", Verdict: "failed"},
+	}}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.KeepRun("r-1", text)
+	if got, _, why := d.LeftOver(p); !slices.Equal(got, []int{4}) || why != "" {
+		t.Errorf("%v, %q", got, why)
+	}
+	// What a run left that was killed since is not known.
+	mark := filepath.Join(d.RunsPath(), "live", "r-dead")
+	started, _ := json.Marshal(time.Now().Add(time.Hour))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(mark), 0o700), os.WriteFile(mark, []byte(`{"run":"r-dead","script":"a.dlct","started":`+string(started)+`}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, why := d.LeftOver(p); got != nil || !strings.HasPrefix(why, "the run r-dead of a.dlct was killed") {
+		t.Errorf("%v, %q", got, why)
 	}
 	if got, _, why := (Documents{archive.Archive(filepath.Join(dir, "none"))}).LeftOver(p); got != nil || !strings.HasPrefix(why, "no earlier run") {
 		t.Errorf("%v, %q", got, why)

@@ -132,14 +132,22 @@ func Newest(ctx context.Context, s *sqlite.Store, script string, limit int) (*Re
 	return r, nil
 }
 
-// Killed says of each run that was killed since this was last asked how far it came.
+// mostKilled is how many killed runs are named one by one.
+const mostKilled = 3
+
+// Killed says of each run that was killed since this was last asked how far it came; of more than a few how many there are.
 func Killed(ctx context.Context, a archive.Archive, s *sqlite.Store) (texts []string) {
-	for _, m := range a.Killed() {
+	list := a.Killed()
+	slices.SortStableFunc(list, func(a, b archive.Mark) int { return a.Started.Compare(b.Started) })
+	for _, m := range list[max(0, len(list)-mostKilled):] {
 		text := fmt.Sprintf("the run %s of %s, begun %s, was killed", m.Run, diag.Name(m.Script), records.Stamp(m.Started))
 		if far := howFar(ctx, s, m.Run); far != "" {
 			text += ": " + far
 		}
 		texts = append(texts, text)
+	}
+	if len(list) > mostKilled {
+		return []string{fmt.Sprintf("%d runs were killed; `dialect runs` lists them. The last of them: %s", len(list), texts[len(texts)-1])}
 	}
 	return texts
 }

@@ -341,7 +341,7 @@ func (x *reader) event(e *event) engine.Event {
 	}
 	switch e.Kind {
 	case "waiting":
-		return engine.StepWaiting{Step: s, Lock: e.Lock, At: e.At}
+		return engine.StepWaiting{Step: s, Lock: e.Lock, Holder: e.Holder, At: e.At}
 	case "started":
 		return attempt.Started{Step: s, Attempt: e.Attempt, At: e.At}
 	case "output":

@@ -27,8 +27,10 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -89,7 +91,7 @@ const (
 type Peer struct{ UID int }
 
 // Variable names the variable of the environment that says where the notary listens.
-const Variable = "DIALECT_NOTARY"
+const Variable = attempt.NotaryVariable
 
 // A Notary is an open session.
 type Notary struct {
@@ -161,7 +163,8 @@ func Open(ctx context.Context, c Config) (n *Notary, err error) {
 		n.c.Environ = os.Environ()
 	}
 	n.c.Environ = slices.DeleteFunc(slices.Clone(n.c.Environ), func(kv string) bool {
-		return strings.HasPrefix(kv, "DIALECT_") // of a run around this one, and of the notary
+		// Of a run around this one, and of the notary: only what is secret there is secret here.
+		return strings.HasPrefix(kv, "DIALECT_") && !strings.HasPrefix(kv, redact.Variable+"=")
 	})
 	if err := n.furnish(); err != nil {
 		return nil, err
@@ -269,6 +272,13 @@ func (n *Notary) rules(ctx context.Context) error {
 		return fmt.Errorf("the base %s: %w", n.c.Base, err)
 	case ctx.Err() != nil:
 		return ctx.Err()
+	default:
+		if !errors.Is(err, workspace.ErrNoCommit) && !errors.Is(err, workspace.ErrNoRepository) {
+			return err
+		}
+		if err := workspace.Unborn(ctx, n.tree, workspace.Options{Git: n.git}); err != nil {
+			return err
+		}
 	}
 	m, _, err := project.LoadMatrix(n.tree, "")
 	if err != nil {

@@ -535,7 +535,7 @@ func (l *listener) listen(e engine.Event) {
 	case engine.RunStarted:
 		l.run.tell(&event{Kind: "begun", Run: e.Run, Session: e.Session, At: e.At})
 	case engine.StepWaiting:
-		l.run.tell(&event{Kind: "waiting", Step: e.Step.ID, Lock: e.Lock, At: e.At})
+		l.run.tell(&event{Kind: "waiting", Step: e.Step.ID, Lock: e.Lock, Holder: e.Holder, At: e.At})
 	case attempt.Started:
 		l.run.tell(&event{Kind: "started", Step: e.Step.ID, Attempt: e.Attempt, At: e.At})
 	case attempt.Output:

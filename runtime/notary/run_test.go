@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -40,6 +41,21 @@ func TestConfined(t *testing.T) {
 	}
 	if r := o.Results[0]; r.Verdict != schedule.Fault {
 		t.Errorf("%s %s", r.Verdict, r.Detail)
+	}
+}
+
+// TestSecretsAround: what the run around a session has as a secret is in nothing that the session records.
+func TestSecretsAround(t *testing.T) {
+	s := begin(t, work(t, nil), func(c *Config) {
+		c.Environ = append(slices.Clone(c.Environ), redact.Variable+"=4:good,")
+	})
+	if _, err := s.run(t, checkFile); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.proof(t).Records {
+		if strings.Contains(string(r.Body), "good") {
+			t.Errorf("%s", r.Body)
+		}
 	}
 }
 

@@ -120,6 +120,7 @@ type event struct {
 	Text    string          `json:"text,omitempty"` // of note
 	Step    string          `json:"step,omitempty"`
 	Lock    string          `json:"lock,omitempty"`
+	Holder  string          `json:"holder,omitempty"`
 	Attempt int             `json:"attempt,omitempty"`
 	Stream  process.Stream  `json:"stream,omitempty"`
 	Data    []byte          `json:"data,omitempty"`
@@ -147,6 +148,7 @@ type result struct {
 	Receipt  receipts.Hash     `json:"receipt,omitzero"`
 	Reused   receipts.Hash     `json:"reused,omitzero"`
 	Waited   time.Duration     `json:"waited,omitempty"`
+	Holder   string            `json:"holder,omitempty"`
 	Baseline *attempt.Baseline `json:"baseline,omitempty"`
 	Earlier  []receipts.Hash   `json:"earlier,omitempty"`
 	Degraded bool              `json:"degraded,omitempty"`
@@ -156,7 +158,7 @@ type result struct {
 func wireResult(r *engine.Result) *result {
 	w := &result{
 		Step: r.Step.ID, Verdict: r.Verdict, Reason: r.Reason, Detail: r.Detail, By: r.By, Attempts: r.Attempts, Started: r.Started,
-		Duration: r.Duration, Tests: r.Tests, Failures: r.Failures, Cases: r.Cases, Receipt: r.Receipt, Reused: r.Reused, Waited: r.Waited,
+		Duration: r.Duration, Tests: r.Tests, Failures: r.Failures, Cases: r.Cases, Receipt: r.Receipt, Reused: r.Reused, Waited: r.Waited, Holder: r.Holder,
 		Baseline: r.Baseline, Earlier: r.Earlier, Degraded: r.Degraded, Gate: r.Gate,
 	}
 	if p := r.Process; p != nil {
@@ -176,7 +178,7 @@ func wireResult(r *engine.Result) *result {
 // into fills in what came of a result.
 func (w *result) into(r *engine.Result) {
 	r.Verdict, r.Reason, r.Detail, r.By, r.Attempts, r.Started = w.Verdict, w.Reason, w.Detail, w.By, w.Attempts, w.Started
-	r.Duration, r.Tests, r.Failures, r.Cases, r.Receipt, r.Reused, r.Waited = w.Duration, w.Tests, w.Failures, w.Cases, w.Receipt, w.Reused, w.Waited
+	r.Duration, r.Tests, r.Failures, r.Cases, r.Receipt, r.Reused, r.Waited, r.Holder = w.Duration, w.Tests, w.Failures, w.Cases, w.Receipt, w.Reused, w.Waited, w.Holder
 	r.Baseline, r.Earlier, r.Degraded, r.Gate, r.Process = w.Baseline, w.Earlier, w.Degraded, w.Gate, w.Process
 	if r.Process != nil && w.Err != "" {
 		r.Process.Err = errors.New(w.Err)

@@ -74,6 +74,7 @@ type Baseline struct {
 
 	read  func(path string) ([]byte, error)
 	look  func(path string) (workspace.Found, error) // nil if it is not a commit
+	aside map[string]bool                            // files whose content is not to be shown, by path
 	fault error                                      // why it cannot be read
 }
 
@@ -110,12 +111,17 @@ func Open(ctx context.Context, run git.Runner, m plan.Matrix, base string) (*Bas
 	case base != "":
 		return nil, err
 	case errors.Is(err, workspace.ErrNoRepository), errors.Is(err, workspace.ErrNoCommit):
-		*b = Baseline{Kind: None}
+		if b.fault = workspace.Unborn(ctx, m.Root, workspace.Options{Git: run}); b.fault == nil {
+			*b = Baseline{Kind: None}
+		}
 	default:
 		b.fault = err
 	}
 	return b, nil
 }
+
+// Foreign reports whether the baseline's content of the file at an absolute path is not to be shown.
+func (b *Baseline) Foreign(path string) bool { return b.aside[path] }
 
 // ReadFile returns the baseline's content of the file at an absolute path; the error wraps
 // [fs.ErrNotExist] where it has none. It is what a matrix is loaded with.
@@ -194,6 +200,8 @@ func IsPinned(root string) bool {
 type Change struct {
 	Path     string // relative to the root of the matrix
 	Old, New []byte // nil if it is not there
+	Own      bool   // New is of a commit of the repository
+	Foreign  bool   // Old and New are of a file that is not of the repository, or may not be: they are not to be shown
 }
 
 // Compare compares the rules of a project with trusted, which the same loader has loaded from
@@ -221,11 +229,11 @@ func (b *Baseline) Compare(present, trusted plan.Matrix) State {
 			s.Unknown = was.Name + " of " + s.Against + ": " + was.Problem
 		case is.Absent && !there(was):
 		case !there(was):
-			s.Changes = append(s.Changes, Change{Path: f.Name, New: content(is)})
+			s.Changes = append(s.Changes, Change{Path: f.Name, New: content(is), Own: is.Own})
 		case is.Absent:
 			s.Changes = append(s.Changes, Change{Path: f.Name, Old: content(was)})
 		case was.SHA256 != is.SHA256:
-			s.Changes = append(s.Changes, Change{Path: f.Name, Old: content(was), New: content(is)})
+			s.Changes = append(s.Changes, Change{Path: f.Name, Old: content(was), New: content(is), Own: is.Own})
 		}
 		if was != nil && was.Absent && f.Path == present.Path {
 			s.New = b.Kind == Head
@@ -282,7 +290,7 @@ func (s State) Complaint() string {
 	case s.Unknown != "":
 		return fmt.Sprintf("cannot compare the matrix with %s: %s", s.Against, s.Unknown)
 	case s.Lacks:
-		return fmt.Sprintf("%s has no such matrix: commit it there first, or trust what is here with `dialect trust`", s.Against)
+		return fmt.Sprintf("%s has no such matrix: merge it there first, or leave --base out", s.Against)
 	case len(s.Changes) == 0, s.New:
 		return s.Unseen
 	}
@@ -408,13 +416,14 @@ type Pin struct {
 type File struct {
 	Path    string `json:"path"` // relative to Root, with slashes
 	Content []byte `json:"content"`
+	Foreign bool   `json:"foreign,omitempty"` // as of a [Change]
 }
 
 // SHA256 is the digest of the content.
 func (f File) SHA256() receipts.Hash { return sha256.Sum256(f.Content) }
 
-// New makes the pin of a matrix, of the bytes that it was loaded from.
-func New(m plan.Matrix, at time.Time) (*Pin, error) {
+// New makes the pin of a matrix, of the bytes that it was loaded from. foreign says which of its files are not to be shown; nil for none.
+func New(m plan.Matrix, at time.Time, foreign func(plan.File) bool) (*Pin, error) {
 	p := &Pin{Root: m.Root, At: at.UTC().Truncate(time.Second)}
 	var err error
 	if p.Matrix, err = receipts.ParseHash(m.SHA256); err != nil {
@@ -425,7 +434,7 @@ func New(m plan.Matrix, at time.Time) (*Pin, error) {
 		case f.Problem != "":
 			return nil, fmt.Errorf("%s: %s", f.Name, f.Problem)
 		case !f.Absent:
-			p.Files = append(p.Files, File{f.Name, f.Content})
+			p.Files = append(p.Files, File{f.Name, f.Content, foreign != nil && foreign(f)})
 		}
 	}
 	return p, nil
@@ -433,11 +442,12 @@ func New(m plan.Matrix, at time.Time) (*Pin, error) {
 
 // baseline is the pin as a baseline.
 func (p *Pin) baseline() *Baseline {
-	files := make(map[string][]byte, len(p.Files))
+	files, aside := make(map[string][]byte, len(p.Files)), make(map[string]bool)
 	for _, f := range p.Files {
-		files[filepath.Join(p.Root, filepath.FromSlash(f.Path))] = f.Content
+		path := filepath.Join(p.Root, filepath.FromSlash(f.Path))
+		files[path], aside[path] = f.Content, f.Foreign
 	}
-	return &Baseline{Kind: Pinned, Name: "the pin of " + p.At.Format(time.DateOnly), read: func(path string) ([]byte, error) {
+	return &Baseline{Kind: Pinned, Name: "the pin of " + p.At.Format(time.DateOnly), aside: aside, read: func(path string) ([]byte, error) {
 		text, ok := files[path]
 		if !ok {
 			return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}

@@ -114,7 +114,7 @@ func TestCheck(t *testing.T) {
 	check(t, m, "", "unpinned", "")
 	check(t, m, "base", "changed", "not that of base: Makefile differs")
 
-	pin, err := New(load(t, m, nil), time.Now())
+	pin, err := New(load(t, m, nil), time.Now(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +145,39 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestNoHead: who takes the commit of HEAD away has the rules compared with nothing only where nothing was ever committed.
+func TestNoHead(t *testing.T) {
+	for script, want := range map[string]string{
+		"true": "",
+		"H=$(git rev-parse HEAD); rm -f .git/objects/${H%${H#??}}/${H#??}": "refs/heads/",
+		": >.git/$(git symbolic-ref HEAD)":                                 "HEAD",
+		"git rev-parse HEAD | tr 0-9a-f 1 >.git/$(git symbolic-ref HEAD)":  "HEAD",
+		"echo x >.git/HEAD":  "",
+		"rm .git/HEAD":       "does not take",
+		"rm -r .git/objects": "does not take",
+		"rm -r .git/refs":    "does not take",
+		"git tag -d base; rm .git/$(git symbolic-ref HEAD)":                                                  "logs/HEAD",
+		"git tag -d base; rm -r .git/logs .git/$(git symbolic-ref HEAD)":                                     "the repository has some",
+		"git checkout -q --orphan other":                                                                     "has one",
+		"git rev-parse HEAD >.git/x; git checkout -q --detach; rm -r .git/refs/heads/*; git pack-refs --all": "",
+	} {
+		dir, m := project(t, true)
+		sh(t, dir, script)
+		write(t, m, "# two\n"+matrix)
+		s, err := state(t, m, "")
+		if err != nil || s.Complaint() == "" || !strings.Contains(s.Complaint(), want) {
+			t.Errorf("%s: %q, %v", script, s.Complaint(), err)
+		}
+	}
+	for _, script := range []string{"git init -q . && git add .", "true", "mkdir .git"} {
+		dir, m := project(t, false)
+		sh(t, dir, script)
+		if s, err := state(t, m, ""); err != nil || s.Complaint() != "" {
+			t.Errorf("%s: %q, %v", script, s.Complaint(), err)
+		}
+	}
+}
+
 // Each file of the rules that is added, changed or deleted is a change.
 func TestEachFile(t *testing.T) {
 	for _, base := range []string{"", "base", "the pin"} {
@@ -169,7 +202,7 @@ func TestEachFile(t *testing.T) {
 				rev := base
 				if base == "the pin" {
 					rev = ""
-					pin, err := New(load(t, m, nil), time.Now())
+					pin, err := New(load(t, m, nil), time.Now(), nil)
 					if err == nil {
 						_, err = pin.Save()
 					}
@@ -284,7 +317,7 @@ func TestNew(t *testing.T) {
 // A pin without the matrix, and one of another project, are no way to a new matrix.
 func TestOtherPin(t *testing.T) {
 	dir, m := project(t, true)
-	pin, err := New(load(t, m, nil), time.Now())
+	pin, err := New(load(t, m, nil), time.Now(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +401,7 @@ func TestOverwritten(t *testing.T) {
 // A pin that somebody else could have made does not count.
 func TestPinOfOthers(t *testing.T) {
 	dir, m := project(t, true)
-	pin, err := New(load(t, m, nil), time.Now())
+	pin, err := New(load(t, m, nil), time.Now(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -505,7 +538,7 @@ func TestUnseen(t *testing.T) {
 				t.Fatal(err)
 			}
 			look := func(path string) (workspace.Found, error) { return snap.Lookup(path), nil }
-			pin, err := New(present, time.Now())
+			pin, err := New(present, time.Now(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -584,7 +617,7 @@ func TestPinAndLinks(t *testing.T) {
 	}
 	through := filepath.Join(link, "routing.toml")
 	for _, path := range []string{m, through} {
-		pin, err := New(load(t, path, nil), time.Now())
+		pin, err := New(load(t, path, nil), time.Now(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -602,7 +635,7 @@ func TestPinAndLinks(t *testing.T) {
 		}
 		check(t, m, "", "unpinned", "")
 	}
-	pin, err := New(load(t, m, nil), time.Now())
+	pin, err := New(load(t, m, nil), time.Now(), nil)
 	if err == nil {
 		_, err = pin.Save()
 	}
@@ -616,7 +649,7 @@ func TestPinAndLinks(t *testing.T) {
 	// A link that was pinned through, and leads to a copy of the project now.
 	other := filepath.Join(t.TempDir(), "link")
 	sh(t, filepath.Dir(dir), "ln -s "+dir+".moved "+other+" && cp -r "+dir+".moved "+dir+".copy")
-	if pin, err = New(load(t, filepath.Join(other, "routing.toml"), nil), time.Now()); err == nil {
+	if pin, err = New(load(t, filepath.Join(other, "routing.toml"), nil), time.Now(), nil); err == nil {
 		_, err = pin.Save()
 	}
 	if err != nil {

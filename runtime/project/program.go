@@ -158,5 +158,6 @@ func (p *Program) Resolve(vars map[string]string, lines []int) {
 		p.Findings = append(p.Findings, resolved...)
 	}
 	p.Findings, p.Sources[p.source.Name] = HideSecrets(lang.Ignore(p.Findings, p.Sources), p.source, p.Matrix)
+	p.Findings = HideNamed(p.Findings, p.Matrix, p.Sources)
 	p.Findings.Sort()
 }

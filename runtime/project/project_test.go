@@ -2,13 +2,17 @@ package project
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
@@ -196,6 +200,73 @@ func TestHideSecrets(t *testing.T) {
 	src := diag.NewSource("a.dlct", []byte("Check with go\n"))
 	if _, got := HideSecrets(nil, src, nil); got != src {
 		t.Error("without a matrix the script is another")
+	}
+}
+
+// TestHideNamed: values beside names as secrets have are in nothing that is shown of a matrix with a fault.
+func TestHideNamed(t *testing.T) {
+	const secret = "Qx7-EFGH9912zzW"
+	for text, seen := range map[string]string{
+		`env = { API_TOKEN = "` + secret + `", N = 3 }`:           "N = 3",
+		`env = { API_TOKEN = "` + secret + `"`:                    "",
+		`env = { API_TOKEN = "` + secret:                          "",
+		`env = { API_TOKEN = ` + secret + ` }`:                    "",
+		`headers = { Authorization = "Bearer ` + secret + `" } x`: "",
+		`headers = { X-Api-Key = '` + secret + `' } x`:            "",
+		`{"env":{"API_TOKEN":"` + secret + `"},,}`:                "",
+		"env = { API_TOKEN = \"\"\"\n" + secret + "\n\"\"\" } x":  "",
+		"scan_secrets.tool = \"pytest -x --co\"\nx":               "pytest -x --co",
+		`tool = "pytest --token=` + secret + ` --co --q" x`:       "--co --q",
+		"# password = '''\ntool = \"pytest --co\"\nk = 1 x":       "",
+		`secrets = ["alphabetical"] x`:                            "alphabetical",
+		`max_tokens = 123456789 x`:                                "123456789",
+	} {
+		text = "[commands.x]\n" + text
+		dir := folder(t, map[string]string{"routing.toml": text})
+		p, err := Load(&Script{Name: "a.dlct", Path: filepath.Join(dir, "a.dlct"), Text: []byte("Test with x\n")}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Resolve(nil, nil)
+		var b strings.Builder
+		var shown string
+		for name, src := range p.Sources {
+			if filepath.Base(name) == "routing.toml" {
+				shown = string(src.Text)
+			}
+		}
+		if err := diag.WriteText(&b, p.Findings, diag.TextOptions{Sources: func(name string) *diag.Source { return p.Sources[name] }}); err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Findings) == 0 || strings.Contains(b.String()+shown, secret) || !strings.Contains(shown, seen) || len(shown) != len(text) {
+			t.Errorf("%s:\n%s%s", text, b.String(), shown)
+		}
+	}
+}
+
+// TestReviewed: who reviews a difference sees all of it but the values of variables and headers that are secrets, whatever looks like one.
+func TestReviewed(t *testing.T) {
+	const secret = "Qx7-EFGH9912zzW"
+	for _, c := range []struct {
+		name, old, text string
+		hidden          bool
+	}{
+		{"routing.toml", "a = 1\nenv = { API_TOKEN = \"" + secret + "\" }\nb = 1\n", "a = 1\nenv = { API_TOKEN = \"" + secret + "\" }\nb = 2\n", true},
+		{"routing.toml", "[x.headers]\nAuthorization = 'Bearer " + secret + "'\n", "[x.headers]\nAuthorization = 'Bearer x" + secret + "'\n", true},
+		{"routing.toml", "", "[x]\nenv.API_TOKEN = \"" + secret + "\"", true},
+		{".mcp.json", `{"mcpServers":{"t":{"args":["a"],"env":{"N":1,"API_TOKEN":"` + secret + `"}}}}`, `{"mcpServers":{"t":{"args":["b"],"env":{"N":1,"API_TOKEN":"` + secret + `"}}}}`, true},
+		{".mcp.json", "", "{\n\"a\":[{\"env\":{\n\"API_TOKEN\": \"" + secret + "\"}}]}\n", true},
+		{"routing.toml", "", "# API_TOKEN = \"" + secret + "\"\n", false},
+		{"routing.toml", "", "[vars]\napi_token = \"" + secret + "\"\n", false},
+		{"routing.toml", "", "env = { A = \"token='\", PATH = \"" + secret + "\", B = \"'\" }\n# API_TOKEN = '" + secret + "'\n", false},
+		{"routing.toml", "", "env = { API_TOKEN = \"" + secret + "\"\n", false},
+		{".mcp.json", "", `{"a":{"args":["API_TOKEN","` + secret + `"],"token":"` + secret + `"}}`, false},
+	} {
+		before := diff.Diff("a", []byte(c.old), "b", []byte(c.text))
+		got := string(Reviewed("present/"+c.name, []byte(c.old), []byte(c.text), before))
+		if strings.Contains(got, secret) == c.hidden || len(got) != len(before) || strings.Contains(got, "***") != c.hidden {
+			t.Errorf("%s", got)
+		}
 	}
 }
 
@@ -404,4 +475,97 @@ func TestScriptsWhileADirectoryGoes(t *testing.T) {
 	}
 	close(stop)
 	<-done
+}
+
+// TestForeign: of a file that is not one of the repository neither a difference nor a diagnostic shows anything.
+func TestForeign(t *testing.T) {
+	const secret = "visible-4711"
+	out := folder(t, map[string]string{"x": secret + "\n", "x.toml": "[commands.x]\n" + secret + "\n"})
+	for name, c := range map[string]struct {
+		pin, script string
+		shown       bool
+	}{
+		"a file of it":              {"x", "echo " + secret + " >x", true},
+		"a file of a folder of it":  {"d/x", "mkdir d && echo " + secret + " >d/x", true},
+		"a link within it":          {"l", "echo " + secret + " >x && ln -s x l", true},
+		"outside":                   {out + "/x", "true", false},
+		"outside, from here":        {"../" + filepath.Base(out) + "b/x", "mkdir -p ../" + filepath.Base(out) + "b && cp " + out + "/x ../" + filepath.Base(out) + "b", false},
+		"a link out of it":          {"l", "ln -s " + out + "/x l", false},
+		"a folder that is a link":   {"l/x", "ln -s " + out + " l", false},
+		"ignored":                   {"x", "echo x >.gitignore && git add .gitignore && echo " + secret + " >x", false},
+		"a link to what is ignored": {"l", "echo x >.gitignore && git add .gitignore && echo " + secret + " >x && ln -s x l", false},
+		"ignored, and tracked":      {"x", "echo x >.gitignore && echo " + secret + " >x && git add -f x", true},
+		"git's own":                 {".git/x", "echo " + secret + " >.git/x", false},
+		"a link to git's own":       {"l", "echo " + secret + " >.git/x && ln -s .git/x l", false},
+		"the environment":           {"/proc/self/environ", "true", false},
+		"a link to the environment": {"l", "ln -s /proc/self/environ l", false},
+	} {
+		t.Setenv("ANY_NAME", secret)
+		if runtime.GOOS != "linux" && strings.Contains(c.script+c.pin, "/proc") {
+			continue
+		}
+		dir := folder(t, map[string]string{"routing.toml": "[commands.x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"test\"\n"})
+		run := func(script string) {
+			cmd := exec.Command("sh", "-ec", script)
+			cmd.Dir = dir
+			if text, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v: %s", name, err, text)
+			}
+		}
+		run("git init -q && git add . && git -c user.name=a -c user.email=a@b commit -qm x")
+		run(c.script)
+		run(`echo 'pins = ["` + c.pin + `"]' >>routing.toml`)
+		m, _, err := LoadMatrix(dir, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, state, err := Trusted(t.Context(), nil, m, "", "")
+		if err != nil || len(state.Changes) != 2 {
+			t.Fatalf("%s: %+v, %v", name, state, err)
+		}
+		for _, c2 := range state.Changes {
+			if c2.Path == "routing.toml" && c2.Foreign || c2.Path != "routing.toml" && c2.Foreign == c.shown {
+				t.Errorf("%s: %s: foreign %v", name, c2.Path, c2.Foreign)
+			}
+		}
+	}
+	for _, extends := range []string{out + "/x.toml", "l.toml"} {
+		dir := folder(t, map[string]string{"routing.toml": "extends = [\"" + extends + "\"]\n"})
+		if err := os.Symlink(out+"/x.toml", filepath.Join(dir, "l.toml")); err != nil {
+			t.Fatal(err)
+		}
+		p, err := Load(&Script{Name: "a.dlct", Path: filepath.Join(dir, "a.dlct"), Text: []byte("Test with x\n")}, "")
+		if err != nil || p.Findings.Count(diag.Error) == 0 {
+			t.Fatal(p, err)
+		}
+		p.Resolve(nil, nil)
+		said := fmt.Sprint(p.Findings)
+		for _, src := range p.Sources {
+			said += string(src.Text)
+		}
+		if strings.Contains(said, secret) {
+			t.Errorf("%s: %s", extends, said)
+		}
+	}
+}
+
+// TestForeignFilters: to know whether a file that changed is one of the repository no filter of the project is started.
+func TestForeignFilters(t *testing.T) {
+	dir := folder(t, map[string]string{"routing.toml": "[commands.x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"test\"\npins = [\"x\"]\n"})
+	mark := filepath.Join(t.TempDir(), "mark")
+	cmd := exec.Command("sh", "-ec", "git init -q && git add . && git -c user.name=a -c user.email=a@b commit -qm x && echo '* filter=f' >.gitattributes && git config filter.f.clean 'touch "+mark+"; cat' && echo x >x")
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	m, _, err := LoadMatrix(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, state, err := Trusted(t.Context(), nil, m, "", ""); err != nil || len(state.Changes) != 1 || state.Changes[0].Foreign {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("a filter of the project ran")
+	}
 }

@@ -1,11 +1,15 @@
 package project
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -41,7 +45,7 @@ func LoadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 		return nil, nil, err
 	}
 	m, l := routing.Load(path, name, routing.Options{Root: RootOf(dir, path)})
-	return m, l, nil
+	return m, HideNamed(l, m, nil), nil
 }
 
 // RootOf returns the root of the project that a matrix is used for which was looked for from dir. A file
@@ -83,13 +87,18 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 	case err != nil:
 		return c, nil, nil, err
 	}
+	outside := make(map[string]bool)
 	m, findings := routing.Load(path, shown, routing.Options{Root: RootOf(dir, path), ReadFile: func(path string) ([]byte, error) {
 		if f, err := c.Lookup(ctx, path); err == nil && f.Outside {
+			outside[path] = true
 			return routing.ReadFile(path)
 		}
 		return c.ReadFile(ctx, path)
 	}})
-	return c, m, findings, nil
+	for i := range m.Read {
+		m.Read[i].Own = !outside[m.Read[i].Path]
+	}
+	return c, m, HideNamed(findings, m, nil), nil
 }
 
 // nearestIn returns the path of the nearest matrix that a commit has in dir or above it; empty
@@ -152,10 +161,88 @@ func Trusted(ctx context.Context, run git.Runner, m *routing.Matrix, base, dir s
 			trusted = of // else, with a baseline that is there, the state has a complaint
 		}
 	}
+	for i := range state.Changes {
+		c := &state.Changes[i]
+		c.Foreign = foreign(ctx, run, m.Root, c.Path, c.New, c.Own, true) || b.Foreign(filepath.Join(m.Root, filepath.FromSlash(c.Path)))
+	}
 	if dir != "" {
 		state.Elsewhere = elsewhere(b, m, state, base, dir)
 	}
 	return trusted, b, state, nil
+}
+
+// inside returns path as it is named from the folder top, if it is one of a file there that git could have.
+func inside(top, path string) (rel string, ok bool) {
+	rel, err := filepath.Rel(top, path)
+	return rel, err == nil && filepath.IsLocal(rel) && !slices.ContainsFunc(strings.Split(filepath.ToSlash(rel), "/"), func(name string) bool { return strings.EqualFold(name, ".git") })
+}
+
+// repository is the folder that a project in root may show files of: that of its repository, but for the root of the file system.
+func repository(root string) string {
+	if top := place.Repository(root); top != filepath.Dir(top) {
+		return top
+	}
+	return root
+}
+
+// LeadsOut reports whether a file with that content, which was named in a git repository, is reached by a link that leads out of it, or to git's own files.
+// The working directory, and the folder of a path that is absolute, may be links themselves: who named them means where they lead.
+func LeadsOut(name string, content []byte) bool {
+	folder := "."
+	if filepath.IsAbs(name) {
+		folder, name = filepath.Split(name)
+	}
+	folder, err := filepath.Abs(folder)
+	if err == nil {
+		folder, err = filepath.EvalSymlinks(folder)
+	}
+	if err != nil {
+		return false
+	}
+	path := filepath.Join(folder, name)
+	top := place.Repository(filepath.Dir(path))
+	rel, ok := inside(top, path)
+	return ok && place.Exists(filepath.Join(top, ".git")) && bounded(top, filepath.ToSlash(rel), content, false, false)
+}
+
+// Foreign reports whether a file of the matrix of a project in root is not to be shown, as foreign does.
+func Foreign(root string, f plan.File) bool { return bounded(root, f.Name, f.Content, f.Own, true) }
+
+// bounded is foreign where nobody gives it a time.
+func bounded(root, name string, content []byte, own, all bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return foreign(ctx, nil, root, name, content, own, all)
+}
+
+// foreign reports whether what a file has is for nobody to see who may see the repository alone. A matrix can name any file, also one that
+// its writer cannot read, or a link to one: of the environment of the process, of git with its credentials, of a home directory. With all, what git
+// ignores is one, too; without, only by a link: git is asked. run starts it, without the filters of the project; what it does not say in time counts as foreign.
+func foreign(ctx context.Context, run git.Runner, root, name string, content []byte, own, all bool) bool {
+	top, path := repository(root), filepath.Join(root, filepath.FromSlash(name))
+	rel, ok := inside(top, path)
+	if !ok || content == nil || own {
+		return !ok
+	}
+	// When it is looked at does not matter: who wrote a file that has these very bytes has them.
+	text, err := regular.ReadIn(top, rel, int64(len(content)))
+	if err != nil || !bytes.Equal(text, content) {
+		return true
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return true
+	}
+	if top, err = filepath.EvalSymlinks(top); err != nil {
+		return true
+	}
+	at, ok := inside(top, real)
+	if !ok || at == rel && !all {
+		return !ok
+	}
+	// What git ignores is in no clone: an .env of the machine.
+	list, err := workspace.Ignores(ctx, run, top, filepath.ToSlash(at))
+	return err != nil || len(list) > 0
 }
 
 // elsewhere says that another matrix is meant for dir than m, which was found: one that is nearer in

@@ -104,7 +104,7 @@ type Recording struct {
 func Open(root string, caches []string, o Options) *Recording {
 	r := &Recording{o: o}
 	path, logs := o.Paths(root)
-	if !o.NoTree && o.Store != "none" && project.IsProject(root) {
+	if !o.NoTree && o.Store != attempt.NoStore && project.IsProject(root) {
 		w := workspace.Options{Caches: caches, Except: archive.Except(root, path), Git: o.Git}
 		if abs, err := filepath.Abs(o.Writing); err == nil && o.Writing != "" {
 			w.Writing = abs
@@ -129,14 +129,19 @@ func Open(root string, caches []string, o Options) *Recording {
 		}
 		r.room = cleanroom.New(r.ahead, room)
 	}
-	if o.Store == "none" {
+	if o.Store == attempt.NoStore {
 		r.reason = "--store none"
 		return r
 	}
 	var err error
-	if o.Store == "" {
+	switch folder, in := archive.FolderOf(path); {
+	case o.Store == "":
 		err = archive.Make(root)
-	} else {
+	case in: // that of this project or of another
+		if err = os.MkdirAll(filepath.Dir(folder), 0o700); err == nil {
+			err = archive.Make(filepath.Dir(folder))
+		}
+	default:
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
@@ -249,17 +254,22 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 	o := engine.Options{
 		LockDir: locks, Locks: held,
 		Options: attempt.Options{
-			StorePath: r.Path, MCP: mcpclient.Helper, Redact: r.Secret,
+			MCP: mcpclient.Helper, Redact: r.Secret,
 			Run: archive.NewRun(), Session: r.o.Session, Nonce: r.o.Nonce,
 			Degraded: r.reason, LogDir: string(r.archive), Environ: environ, Parent: parent,
 			// The list of the files that a gate is about tells later what changed since.
 			Keep: func(s *workspace.Snapshot) { r.archive.Keep(s.Bytes, s.Manifest) },
 		},
 	}
+	if o.StorePath = r.Path; r.Path != "" {
+		if abs, err := filepath.Abs(r.Path); err == nil {
+			o.StorePath = abs // agents of tasks, and who takes in their gates, run elsewhere
+		}
+	}
 	if r.store != nil { // else it is a nil interface
 		o.Store = r.store
 	}
-	if r.ahead != nil && r.o.Store != "none" { // files that change are a reason to refuse also where the store cannot be used
+	if r.ahead != nil && r.o.Store != attempt.NoStore { // files that change are a reason to refuse also where the store cannot be used
 		o.Workspace = r.ahead
 	}
 	if o.Room = r.room; o.Room == nil && r.o.Private != "" {
@@ -316,7 +326,7 @@ func (r *Recording) End() { r.mark.End() }
 func (r *Recording) Keep(d *report.Document) {
 	if r.store != nil {
 		text, _ := json.Marshal(d) // it is plain data
-		r.archive.KeepRun(d.Run, r.Secret.Bytes(append(text, '\n')))
+		r.archive.KeepRun(d.Run, r.Secret.Document(append(text, '\n'), report.Syntax(true)))
 	}
 }
 

@@ -16,6 +16,8 @@
 // It is a net, not a wall. A secret goes through that has no known form and is in no such
 // variable, that is shorter than [minValue], or that the command compressed, encrypted, split over
 // lines, or wrote in another encoding. What a command gets is not touched.
+//
+// It is one package of more than 1,500 lines because what is secret, in which writings, and in which documents is answered in one search of a text.
 package redact
 
 import (
@@ -41,7 +43,7 @@ const (
 
 // Options say what is secret beside tokens of known forms.
 type Options struct {
-	Environ  []string // "K=V"; the values of variables whose names look secret count
+	Environ  []string // "K=V"; the values of variables whose names look secret count, and what [Variable] holds
 	Declared []string // values that are secret whatever they look like
 	// Key makes the marks: without it nobody can try out what a mark stands for.
 	Key []byte
@@ -58,30 +60,28 @@ type Redactor struct {
 	pairs    [1 << 16 / 64]uint64 // which two bytes a secret can begin with
 	single   [256]bool            // likewise, for literals of one byte
 	names    map[string]bool      // of variables: they stay as they are
-}
-
-// Through writes what write writes to w, without its secrets; nothing if write fails.
-func (r *Redactor) Through(w io.Writer, write func(w io.Writer) error) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	_, err := w.Write(r.Bytes(b.Bytes()))
-	return err
+	values   []string             // what is secret, as it is
+	handed   []string             // what [Variable] held of them
 }
 
 // New returns a Redactor.
 func New(o Options) *Redactor {
 	r := &Redactor{key: o.Key, hold: maxMatch}
-	add := func(v string) {
+	add := func(v string, least int) {
+		r.values = append(r.values, v)
 		r.literals = append(r.literals, writings([]byte(v))...)
-		if line := strings.TrimRight(v, "\r\n"); len(line) >= minValue && len(line) < len(v) { // as a file gives it; who prints it ends the line himself
+		if line := strings.TrimRight(v, "\r\n"); len(line) >= least && len(line) < len(v) { // as a file gives it; who prints it ends the line himself
 			r.literals = append(r.literals, writings([]byte(line))...)
 		}
 	}
-	for _, v := range o.Declared {
+	for _, kv := range o.Environ {
+		if value, ok := strings.CutPrefix(kv, Variable+"="); ok {
+			r.handed = append(r.handed, parseHanded(value)...)
+		}
+	}
+	for _, v := range slices.Concat(o.Declared, r.handed) {
 		if v != "" {
-			add(v)
+			add(v, 1)
 		}
 	}
 	for _, kv := range o.Environ {
@@ -92,8 +92,8 @@ func New(o Options) *Redactor {
 			}
 			r.names[name] = true
 		}
-		if SecretName(name) && secretValue(name, value) {
-			add(value)
+		if Secret(name, value) {
+			add(value, minValue)
 		}
 	}
 	slices.SortStableFunc(r.literals, func(a, b literal) int {
@@ -508,23 +508,6 @@ func (r *Redactor) Text(s string) string {
 		return s
 	}
 	return string(out)
-}
-
-// Values returns s without values, whatever else is secret: it depends on s, the values
-// and the key alone.
-func (r *Redactor) Values(s string, values []string) string {
-	if r == nil {
-		return s
-	}
-	values = slices.Clone(values)
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
-	pairs := make([]string, 0, 2*len(values))
-	for _, v := range values {
-		if v != "" {
-			pairs = append(pairs, v, string(r.mark(nil, []byte(v))))
-		}
-	}
-	return strings.NewReplacer(pairs...).Replace(s)
 }
 
 const markBegin = "[redacted:"

@@ -104,6 +104,7 @@ func TestValues(t *testing.T) {
 		"SLACK_TOKEN=https://hooks.slack.com/services/T0000AAAA/B0000BBBB/XyZ123secretsecret":     true,
 		"SLACK_TOKEN_URL=https://hooks.slack.com/services/T0000AAAA/B0000BBBB/XyZ123secretsecret": true,
 		"TOKEN_URL=https://me:hunter2@example.com/":                                               true,
+		"X-Api-Key=0a1b2c3d4e5f": true, "Authorization=Bearer 0a1b2c3d": true,
 		"PIN_PASSWORD=83920174655": true, "TOKEN_2=12345678": true, "API_KEY=00112233445566778899": true,
 		"SECRET=/" + strings.Repeat("a", 5000): true, "SECRET=/a\x00bcdefgh": true,
 
@@ -205,7 +206,7 @@ func BenchmarkWriter(b *testing.B) {
 func TestThrough(t *testing.T) {
 	r := New(Options{Declared: []string{"open-sesame"}, Key: []byte("k")})
 	var b strings.Builder
-	err := r.Through(&b, func(w io.Writer) error {
+	err := r.Through(&b, Text, func(w io.Writer) error {
 		_, err := io.WriteString(w, "say open-")
 		if err == nil {
 			_, err = io.WriteString(w, "sesame\n")
@@ -217,7 +218,7 @@ func TestThrough(t *testing.T) {
 	}
 	b.Reset()
 	want := errors.New("x")
-	if err := r.Through(&b, func(w io.Writer) error { _, _ = io.WriteString(w, "begun"); return want }); err != want || b.Len() > 0 {
+	if err := r.Through(&b, Text, func(w io.Writer) error { _, _ = io.WriteString(w, "begun"); return want }); err != want || b.Len() > 0 {
 		t.Errorf("%v: %q", err, b.String())
 	}
 }
@@ -231,5 +232,13 @@ func TestMarked(t *testing.T) {
 		if got := Marked(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
+	}
+}
+
+// TestDeclaredLine: who prints a declared secret ends the line himself, however short it is.
+func TestDeclaredLine(t *testing.T) {
+	r := New(Options{Declared: []string{"hunt2\n"}, Environ: []string{"PIN_TOKEN=ab12\n\n\n\n"}})
+	if got := r.Text("a hunt2 b ab12"); strings.Contains(got, "hunt2") || !strings.Contains(got, "ab12") {
+		t.Error(got)
 	}
 }

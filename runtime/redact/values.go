@@ -11,14 +11,17 @@ import (
 
 // SecretName reports whether a variable of that name holds a secret.
 func SecretName(name string) bool {
-	n := strings.ToUpper(name)
-	for _, word := range [...]string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL"} {
+	n := strings.ReplaceAll(strings.ToUpper(name), "-", "_") // of a header: X-Api-Key
+	for _, word := range [...]string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL", "AUTHORIZATION"} {
 		if strings.Contains(n, word) {
 			return true
 		}
 	}
 	return strings.HasSuffix(n, "_PAT") || strings.HasSuffix(n, "_PWD") || strings.HasSuffix(n, "_AUTH") || strings.HasSuffix(n, "_KEY") && !strings.HasSuffix(n, "PUBLIC_KEY")
 }
+
+// Secret reports whether v, the value of a variable or of another thing of that name, is to be taken out of what others see.
+func Secret(name, v string) bool { return SecretName(name) && secretValue(name, v) }
 
 // secretValue reports whether the value v of a variable, whose name looks secret, is to be taken out. Some such variables hold
 // no secret, and their values would take half of the output with them:

@@ -35,6 +35,7 @@ type DocEvent struct {
 	Argv    []string `json:"argv,omitempty"`    // of step_started
 	Attempt int      `json:"attempt,omitempty"` // of step_started and receipt_durable
 	Lock    string   `json:"lock,omitempty"`    // of step_waiting
+	Holder  string   `json:"holder,omitempty"`  // of step_waiting: "FILE:LINE of RUN", as far as that is known
 	Stream  string   `json:"stream,omitempty"`  // of output: stdout or stderr
 	Text    *string  `json:"text,omitempty"`    // of output: one line, or a piece of a long one
 
@@ -85,7 +86,7 @@ func (e *Events) write(d DocEvent, flush bool) {
 	d.Seq, d.Time = e.seq, stamp(e.now())
 	line, err := json.Marshal(d)
 	if err == nil {
-		_, err = e.out.Write(append(e.redact.Bytes(line), '\n'))
+		_, err = e.out.Write(append(e.redact.Document(line, Syntax(true)), '\n'))
 	}
 	if err == nil && flush {
 		err = e.out.Flush()
@@ -106,7 +107,7 @@ func (e *Events) Listen(ev engine.Event) {
 		s := script(ev.Plan)
 		e.write(DocEvent{Event: "run_started", Run: ev.Run, Session: ev.Session, Script: &s, Lines: len(ev.Plan.Steps)}, true)
 	case engine.StepWaiting:
-		e.write(DocEvent{Event: "step_waiting", Step: ev.Step.ID, Lock: ev.Lock}, true)
+		e.write(DocEvent{Event: "step_waiting", Step: ev.Step.ID, Lock: ev.Lock, Holder: clean(ev.Holder)}, true)
 	case attempt.Started:
 		s := ev.Step
 		e.write(DocEvent{Event: "step_started", Step: s.ID, Line: s.Line.Number, Command: title(s.ID, s.Verb, s.Noun, s.Line.Text), Argv: s.Argv, Attempt: ev.Attempt}, true)

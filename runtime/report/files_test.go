@@ -88,6 +88,24 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
+// TestMarkdownTests has the column of tests count what the text of the same run does: those that ran.
+func TestMarkdownTests(t *testing.T) {
+	for want, tests := range map[string]receipts.Tests{
+		"| 2 (1 failed) |\n":            {Passed: 1, Failed: 1},
+		"| 1 (1 failed, 2 skipped) |\n": {Failed: 1, Skipped: 2},
+		"| 7 (1 skipped) |\n":           {Passed: 7, Skipped: 1},
+		"| 3 |\n":                       {Passed: 3},
+		"| 0 |\n":                       {},
+	} {
+		o := outcome(1, "")
+		o.Results[0].Tests = &tests
+		var b bytes.Buffer
+		if err := Markdown(&b, NewDocument(o, nil, "")); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in %v\n%s", want, err, b.String())
+		}
+	}
+}
+
 func TestMarkdown(t *testing.T) {
 	var b bytes.Buffer
 	if err := Markdown(&b, NewDocument(rich(), nil, "")); err != nil {

@@ -83,10 +83,7 @@ func Markdown(w io.Writer, d *Document) error {
 	d.leaves(func(l *DocResult) {
 		tests := ""
 		if t := l.Tests; t != nil {
-			tests = fmt.Sprint(t.Passed)
-			if t.Failed > 0 {
-				tests += fmt.Sprintf(" (%d failed)", t.Failed)
-			}
+			tests = t.count()
 		}
 		if b.Len() < maxSummary/2 {
 			fmt.Fprintf(&b, "| %s | %s | %s | %.2f s | %s |\n", l.ID, inline(l.Title()), inline(l.How()), l.Elapsed, tests)

@@ -472,7 +472,12 @@ func (l *DocResult) How() string {
 }
 
 // String renders t: "3 tests (1 failed, 2 skipped)", where the 3 ran and the skipped ones did not.
-func (t *DocTests) String() string {
+func (t *DocTests) String() string { return diag.Number(t.Passed+t.Failed, "test") + t.notes() }
+
+// count renders t where a heading says that tests are counted: "3 (1 failed, 2 skipped)".
+func (t *DocTests) count() string { return fmt.Sprint(t.Passed+t.Failed) + t.notes() }
+
+func (t *DocTests) notes() string {
 	var notes []string
 	if t.Failed > 0 {
 		notes = append(notes, fmt.Sprintf("%d failed", t.Failed))
@@ -480,11 +485,10 @@ func (t *DocTests) String() string {
 	if t.Skipped > 0 {
 		notes = append(notes, fmt.Sprintf("%d skipped", t.Skipped))
 	}
-	text := diag.Number(t.Passed+t.Failed, "test")
-	if len(notes) > 0 {
-		text += " (" + strings.Join(notes, ", ") + ")"
+	if len(notes) == 0 {
+		return ""
 	}
-	return text
+	return " (" + strings.Join(notes, ", ") + ")"
 }
 
 // list is the counts that are not 0, the worst first.
@@ -549,6 +553,11 @@ func StaticJSON(w io.Writer, name string, findings diag.List, status int) error 
 		Schema: Schema, Verdict: "fault", ExitStatus: status,
 		Script: DocScript{Name: name}, Lines: []*DocResult{}, Findings: Findings(findings),
 	})
+}
+
+// Unended returns the document of a run of a script that has no other, and why.
+func Unended(script, why string) *Document {
+	return &Document{Schema: Schema, Verdict: "fault", ExitStatus: 2, Script: DocScript{Name: script}, Limit: why, Lines: []*DocResult{}}
 }
 
 // Findings converts diagnostics to their JSON form.

@@ -102,7 +102,7 @@ func JUnit(w io.Writer, d *Document, o JUnitOptions) error {
 		bad += of.Failures + of.Errors
 	}
 	if d.Verdict != "passed" && bad == 0 { // no line says so: none was carried out, for one
-		why := d.gateText()
+		why := cmp.Or(d.Limit, d.gateText())
 		s.add(junitCase{Name: "run", Class: printableXML(d.Script.Name), Time: "0.000", Error: &junitFault{Message: printableXML(why), Type: printableXML(d.Verdict)}})
 	}
 	all := junitSuites{junitCounts: junitCounts{Name: "dialect", Time: s.Time}}

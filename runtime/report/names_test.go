@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 // hostileName is a name that writes lines of its own, and drives a terminal in each way.
@@ -25,6 +27,9 @@ func TestNames(t *testing.T) {
 			r.Process.Tail = nil
 		}
 	}
+	last := *o.Results[2]
+	last.Report.Verdict, last.Reason, last.Holder = schedule.Cancelled, receipts.StopInterrupted, hostileName
+	o.Results = append(o.Results, &last)
 	d := NewDocument(o, nil, "/p/"+hostileName)
 	texts := make(map[string]string)
 	for name, opt := range map[string]Options{"agent": {}, "terminal": {Form: Terminal}, "colour": {Form: Terminal, Color: true}, "CI": {Form: CI}} {
@@ -51,6 +56,25 @@ func TestNames(t *testing.T) {
 			if strings.ContainsFunc(line, func(r rune) bool { return !diag.IsPrintable(r) && r != '\ufffd' }) {
 				t.Errorf("%s: a name can drive the terminal: %q", name, line)
 			}
+		}
+	}
+}
+
+// TestInterruptedWait ends a run while lines wait for locks: it says for which, and what is known of who holds them.
+func TestInterruptedWait(t *testing.T) {
+	o := outcome(2, "")
+	o.Signal = "SIGTERM"
+	for i, r := range o.Results {
+		r.Verdict, r.Reason, r.Waited, r.Process, r.Holder = schedule.Cancelled, receipts.StopInterrupted, 8e9, nil, []string{"", "o.dlct:1 of r-1"}[i]
+		r.Step.Exclusive = "db"
+	}
+	var b bytes.Buffer
+	if err := Text(&b, NewDocument(o, nil, ""), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{" had waited 8.00 s for the lock \"db\"\n", " had waited 8.00 s for the lock \"db\", held by o.dlct:1 of r-1\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
 		}
 	}
 }

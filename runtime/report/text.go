@@ -374,6 +374,7 @@ func (p *printer) summary() {
 	if d.Limit != "" {
 		p.f("%s\n", d.Limit)
 	}
+	p.waiting()
 	p.fewer()
 	p.leftRunning()
 	if d.KeepGoing {
@@ -407,6 +408,22 @@ func (p *printer) summary() {
 	if p.opt.Form == Terminal && d.Store != "" && d.Degraded == "" {
 		p.f("%s\n", p.paint(dim, "receipts: dialect receipts list --run "+d.Run))
 	}
+}
+
+// waiting names the lines that were still waiting for a lock when the run was cut short.
+func (p *printer) waiting() {
+	shown := 0
+	p.leaves(func(l *DocResult) {
+		if l.Verdict != string(schedule.Cancelled) || l.Waited == 0 || l.live == nil || shown == 3 {
+			return
+		}
+		shown++
+		by := ""
+		if h := l.live.Holder; h != "" {
+			by = ", held by " + clean(h)
+		}
+		p.f("note: %s:%d: %s had waited %s for the lock %q%s\n", l.File, l.Line, l.Title(), seconds(l.Waited), l.lock(), by)
+	})
 }
 
 // missed returns the variables that commands did not get, as far as a line that did not pass may have needed them.

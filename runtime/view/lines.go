@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ type lines struct {
 	cut     report.Lines
 	width   int // of the names, in mode Stream
 	running []*running
+	waiting []engine.StepWaiting
 	total   int
 	ended   int
 }
@@ -52,15 +54,35 @@ func newLines(m Mode, o Options) *lines {
 func (l *lines) beat() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.running) == 0 {
-		return
+	text := fmt.Sprintf("dialect: running for %d s: [%d/%d]", int(time.Since(l.began).Seconds()), l.ended, l.total)
+	if len(l.running) > 0 {
+		r := l.running[0]
+		text += " " + l.o.name(r.step)
+		if n := len(l.running) - 1; n > 0 {
+			text += fmt.Sprintf(" and %d more", n)
+		}
+		text += fmt.Sprintf(", %d s", int(time.Since(r.at).Seconds()))
 	}
-	r := l.running[0]
-	text := fmt.Sprintf("dialect: running for %d s: [%d/%d] %s", int(time.Since(l.began).Seconds()), l.ended, l.total, l.o.name(r.step))
-	if n := len(l.running) - 1; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
+	if len(l.waiting) > 0 {
+		text += "; " + l.waits(l.waiting[0])
 	}
-	fmt.Fprintf(l.o.Out, "%s, %d s\n", text, int(time.Since(r.at).Seconds()))
+	if len(l.running)+len(l.waiting) > 0 {
+		fmt.Fprintln(l.o.Out, strings.Replace(text, "]; ", "] ", 1))
+	}
+}
+
+// waits says which lock a step waits for, and what is known of who holds it.
+func (l *lines) waits(e engine.StepWaiting) string {
+	text := l.o.name(e.Step) + " waits for " + l.o.plain(e.Lock)
+	if e.Holder != "" {
+		text += ", held by " + l.o.plain(e.Holder)
+	}
+	return text
+}
+
+// waited forgets that a step waits.
+func (l *lines) waited(s *plan.Step) {
+	l.waiting = slices.DeleteFunc(l.waiting, func(e engine.StepWaiting) bool { return e.Step == s })
 }
 
 func (l *lines) Listen(e engine.Event) {
@@ -78,10 +100,12 @@ func (l *lines) Listen(e engine.Event) {
 			}
 		})
 	case engine.StepWaiting:
+		l.waiting = append(l.waiting, e)
 		if l.mode != Beat {
-			fmt.Fprintf(l.o.Out, "%s waits for %s\n", l.o.name(e.Step), l.o.plain(e.Lock))
+			fmt.Fprintln(l.o.Out, l.waits(e))
 		}
 	case attempt.Started:
+		l.waited(e.Step)
 		l.running = append(l.running, &running{step: e.Step, at: e.At})
 		if l.mode == Stream {
 			l.line(e.Step, "$ "+report.Command(e.Step.Argv))
@@ -95,6 +119,7 @@ func (l *lines) Listen(e engine.Event) {
 			})
 		}
 	case engine.StepFinished:
+		l.waited(e.Result.Step)
 		if e.Result.Step.Kind != plan.Composite {
 			l.finish(e.Result)
 		}

@@ -93,6 +93,9 @@ func (l *live) Listen(e engine.Event) {
 		l.total = len(l.waiting)
 	case engine.StepWaiting:
 		l.locked[e.Step] = e.Lock
+		if e.Holder != "" {
+			l.locked[e.Step] += ", held by " + e.Holder
+		}
 	case attempt.Started:
 		l.begin(e.Step)
 		i := len(l.running)

@@ -179,14 +179,14 @@ FAIL 1 Check with tool-1: failed, exit 1: a.go:3: undefine…
 	m := p.Steps[2].Members
 	l.Listen(attempt.Started{Step: m[2], At: clock})
 	l.Listen(attempt.Started{Step: m[0], At: clock})
-	l.Listen(engine.StepWaiting{Step: m[1], Lock: "db"})
+	l.Listen(engine.StepWaiting{Step: m[1], Lock: "db", Holder: "x.dlct:1 of r-1"})
 	tick(time.Second)
 	check(`
 dialect: a message
 FAIL 1 Check with tool-1: failed, exit 1: a.go:3: undefine…
   3.1 check part-1   1.0s
   3.3 check part-3   1.0s
-  waiting: 3.2 check part-2 (for db)
+  waiting: 3.2 check part-2 (for db, held by x.dlct:1 of r…
 [############..................] 2/5, 1 failed, 1m06s`)
 	l.Listen(engine.RunFinished{})
 	check(`
@@ -304,7 +304,7 @@ func TestSecrets(t *testing.T) {
 			v.Listen(attempt.Started{Step: s, At: time.Now()})
 			v.Listen(attempt.Output{Step: s, Data: []byte(tail)})
 		}
-		v.Listen(engine.StepWaiting{Step: p.Steps[0], Lock: secret})
+		v.Listen(engine.StepWaiting{Step: p.Steps[0], Lock: secret, Holder: secret})
 		time.Sleep(20 * time.Millisecond) // some are drawn from time to time
 		for _, s := range p.Steps {
 			v.Listen(engine.StepFinished{Result: &engine.Result{Report: attempt.Report{Step: s, Verdict: schedule.Failed, Detail: "its word is " + secret, Started: time.Now(),
@@ -346,9 +346,16 @@ func TestBeat(t *testing.T) {
 	v := New(Beat, Options{Out: out, every: time.Millisecond})
 	p := script(3, 0)
 	v.Listen(engine.RunStarted{Plan: p})
+	v.Listen(engine.StepWaiting{Step: p.Steps[2], Lock: "db", Holder: "q:1 of r-1"})
+	for range 20_000 {
+		if strings.Contains(out.String(), "[0/3] 3 Check with tool-3 waits for db, held by q:1 of r-1\n") {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	v.Listen(attempt.Started{Step: p.Steps[0], At: time.Now()})
 	v.Listen(attempt.Started{Step: p.Steps[1], At: time.Now()})
-	line := regexp.MustCompile(`\[0/3\] 1 Check with tool-1 and 1 more, [0-9]+ s\n`) // a busy machine begins late
+	line := regexp.MustCompile(`\[0/3\] 1 Check with tool-1 and 1 more, [0-9]+ s; 3 Check with tool-3 waits for db, held by q:1 of r-1\n`) // a busy machine begins late
 	for range 20_000 {
 		if line.MatchString(out.String()) {
 			v.Close()

@@ -99,6 +99,9 @@ func (c *Checker) Script(m *Matrix, src *diag.Source, only int) {
 		return
 	}
 	o := resolve.Options{Vars: c.o.Vars, Env: os.LookupEnv, Line: only}
+	if path, err := filepath.Abs(src.Name); err == nil { // the names of stdin and of -e are paths of nothing
+		o.Script = plan.Script{Name: src.Name, Path: path}
+	}
 	found, used := resolve.Check(src, m.matrix, o)
 	maps.Copy(m.used, used)
 	c.list = append(c.list, found...)
@@ -158,6 +161,9 @@ func (c *Checker) Finish(folders []string) diag.List {
 		}
 	}
 	list.Sort()
+	for _, m := range c.matrices {
+		list = project.HideNamed(list, m.matrix, c.Sources)
+	}
 	for name, m := range c.bound {
 		list, c.Sources[name] = project.HideSecrets(list, c.Sources[name], m)
 	}

@@ -201,7 +201,7 @@ func (f *checkFlags) repair(u *ui, s *project.Script, src *diag.Source) (*diag.S
 	case s.Path == "" || f.stdinName != "" && s.Name == f.stdinName:
 		_, err = u.Out.Write(text)
 	case changed:
-		f.edits = append(f.edits, outfile.Edit{Path: s.Path, Text: text, Told: fmt.Sprintf("%s in %s fixed", diag.Number(n, "finding"), s.Name)})
+		f.edits = append(f.edits, outfile.Edit{Path: s.Path, Was: s.Text, Text: text, Told: fmt.Sprintf("%s in %s fixed", diag.Number(n, "finding"), s.Name)})
 	}
 	return src, err
 }

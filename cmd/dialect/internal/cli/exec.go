@@ -8,8 +8,11 @@ import (
 const execLong = `Run one command, pass its output through, and leave a receipt of it. The exit status is the
 command's own.
 
-The hash of the receipt is printed on standard error, and --receipt-file writes it to a file. The
-command reads nothing from standard input and runs in a session of its own: the recorded hashes
+The hash of the receipt is printed on standard error, and --receipt-file writes it to a file, which
+is empty until then. If a command exits 0 and no receipt of it can be kept, the exit status is 125;
+not so with --store none, unless the binding has receipt_required.
+
+The command reads nothing from standard input and runs in a session of its own: the recorded hashes
 cover all of its output, and killing it also kills its children.
 
 In a project, or in a worktree of git, the receipt says which files the command ran on and what they

@@ -145,7 +145,7 @@ func (f *explainFlags) script(u *ui, name string) error {
 		return err
 	}
 	explain.Resolve(p, vars)
-	err = recording.Redactor(p.Plan, "").Through(u.Out, func(w io.Writer) error { return explain.Script(w, p, vars) })
+	err = recording.Redactor(p.Plan, "").Through(u.Out, report.Syntax(false), func(w io.Writer) error { return explain.Script(w, p, vars) })
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (f *explainFlags) line(u *ui, args []string) error {
 	case len(p.Plan.Steps) == 0:
 		return exit.Usagef("there is no command in %s", quoteArgs(args))
 	}
-	return recording.Redactor(p.Plan, "").Through(u.Out, func(w io.Writer) error {
+	return recording.Redactor(p.Plan, "").Through(u.Out, report.Syntax(f.json), func(w io.Writer) error {
 		if f.json {
 			return report.PlanJSON(w, p.Plan)
 		}

@@ -88,7 +88,7 @@ func newFmt(u *ui) *cobra.Command {
 				case s.Path == "":
 					_, err = u.Out.Write(text)
 				case !same:
-					edits = append(edits, outfile.Edit{Path: s.Path, Text: text})
+					edits = append(edits, outfile.Edit{Path: s.Path, Was: s.Text, Text: text})
 				}
 				if err != nil {
 					return err

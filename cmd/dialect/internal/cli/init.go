@@ -30,7 +30,13 @@ Makefile, justfile, Taskfile, tox, nox, hooks, workflows and scripts.
 Each line is tried before it is written. A line that passes is written. One that does not pass today
 is written, too, and the reason is printed. One that needs something installed is left out: install
 it, and ` + "`dialect init`" + ` proposes the line then. A line that does not pass and whose tool nothing in
-the project runs is also left out.
+the project runs is also left out, as is one that changes files.
+
+Trying a line runs it in the working tree, also with --check and --dry-run. Files that it changes or
+removes, tracked or not, are then put back as they were, uncommitted work included; what was in them
+when the line ended is copied to a folder that is printed. New files stay, and are listed. What
+a line does to files that git ignores, inside of .git, and outside of the project stays, too. --no-try
+runs no line.
 
 Nothing that exists is overwritten: if the files exist, what is new is printed.`
 
@@ -58,8 +64,8 @@ func newInit(u *ui) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.BoolVarP(&f.dry, "dry-run", "n", false, "print the files, and write nothing")
-	fl.BoolVar(&f.check, "check", false, "say what would be done, and write nothing; the exit status is 1 if it is something")
+	fl.BoolVarP(&f.dry, "dry-run", "n", false, "print the files instead of writing them")
+	fl.BoolVar(&f.check, "check", false, "say what would be done, and do not write the files; the exit status is 1 if it is something")
 	fl.BoolVar(&f.force, "force", false, "replace the files that exist")
 	fl.BoolVar(&f.noTry, "no-try", false, "write the lines without trying them")
 	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "try each line for `DURATION` at most")
@@ -103,7 +109,7 @@ func (f *initFlags) init(u *ui, dir string) error {
 		u.Note(text)
 	}
 	if len(p.Lines) == 0 && !update {
-		e := exit.Failf(exit.Failed, "no line runs yet: nothing was written").Hint("--no-try writes the lines as they are")
+		e := exit.Failf(exit.Failed, "no line runs yet: no %s and no %s was written", routing.FileName, scaffold.ScriptName).Hint("--no-try writes the lines as they are")
 		for _, command := range p.Installs { // what most likely helps comes last
 			e.Hint("%s; then `dialect init` again", command)
 		}
@@ -118,10 +124,24 @@ func (f *initFlags) init(u *ui, dir string) error {
 
 // try tries the lines of p.
 func (f *initFlags) try(u *ui, p scaffold.Plan) (scaffold.Plan, []string, error) {
-	ctx, stop := interrupt.Context()
-	defer stop()
-	results, err := trial.Try(ctx, p, trial.Options{Timeout: f.timeout, Environ: os.Environ(), Begin: func(l scaffold.Line) { u.Notef("trying: %s", l.Text) }})
+	signals := interrupt.Catch()
+	defer signals.Stop()
+	ctx := signals.Context
+	results, err := trial.Try(ctx, p, trial.Options{
+		Timeout: f.timeout, Environ: os.Environ(), JobControl: signals.JobControl,
+		Begin: func(l scaffold.Line) { u.Notef("trying: %s", l.Text) },
+		Keeping: func(dir string) {
+			killed := func() {
+				u.Notef("not all files may be put back as they were before the line: their copies are in %s", dir)
+			}
+			signals.Hide.Store(&killed)
+		},
+	})
+	signals.Hide.Store(nil)
 	if ctx.Err() != nil {
+		for _, text := range trial.Interrupted(results) {
+			u.Note(text)
+		}
 		return p, nil, exit.Status(interrupt.Status(ctx))
 	}
 	if err != nil {

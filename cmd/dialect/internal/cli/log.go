@@ -111,9 +111,8 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 		r, w := io.Pipe()
 		defer r.Close()
 		go func() { w.CloseWithError(diagnose.CopyPlain(w, f, tail)) }()
-		from, tail = r, 0
-	}
-	if tail > 0 {
+		from = r
+	} else if tail > 0 {
 		if err := blob.SeekTail(f, tail); err != nil {
 			return exit.Failf(exit.Failed, "%v", err)
 		}

@@ -212,18 +212,23 @@ func begin(cmd *cobra.Command, args []string) error {
 	return notEmpty(cmd, args)
 }
 
-// notEmpty refuses arguments and flags that are empty: verify "$GATE" without a GATE would ask for any gate. What
-// comes after exec and guard is another program's, and a hook answers its caller whatever that says.
+// notEmpty refuses arguments and flags that are empty: verify "$GATE" without a GATE would ask for any gate. The
+// arguments of exec and guard are another program's, and those of a hook git's.
 func notEmpty(cmd *cobra.Command, args []string) (err error) {
-	if cmd.Name() == "exec" || cmd.Name() == "guard" || cmd.Name() == cobra.ShellCompRequestCmd || cmd.HasParent() && cmd.Parent().Name() == "hook" {
+	if cmd.Name() == cobra.ShellCompRequestCmd {
 		return nil
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Value.Type() == "string" && f.Value.String() == "" {
+		list, several := f.Value.(pflag.SliceValue)
+		if f.Name == "line" { // the text of a script, which says itself that it has no command
+			return
+		}
+		if f.Value.Type() == "string" && f.Value.String() == "" || several && slices.Contains(list.GetSlice(), "") {
 			err = exit.Usagef("--%s is empty", f.Name).Hint("a variable that is not set, perhaps")
 		}
 	})
-	if err == nil && slices.Contains(args, "") {
+	others := cmd.Name() == "exec" || cmd.Name() == "guard" || cmd.HasParent() && cmd.Parent().Name() == "hook"
+	if err == nil && !others && slices.Contains(args, "") {
 		err = exit.Usagef("an argument is empty").Hint("a variable that is not set, perhaps")
 	}
 	return err

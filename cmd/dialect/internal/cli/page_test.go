@@ -39,7 +39,7 @@ func codesInSource(t *testing.T) (codes []diag.Code) {
 func TestPages(t *testing.T) {
 	without := map[diag.Code]string{
 		diag.LineTooLong: "lang, TestParse", diag.FileTooLarge: "lang, TestParse",
-		diag.UnusedBinding: "check.txtar", diag.TooManyFindings: "check.txtar", diag.MCPCall: "mcp.txtar", diag.NotOneLine: "input.txtar",
+		diag.UnusedBinding: "check.txtar", diag.TooManyFindings: "check.txtar", diag.MCPCall: "mcp.txtar", diag.NotOneLine: "input.txtar", diag.RunsItself: "itself.txtar",
 	}
 	matrix, err := os.ReadFile("../../../../examples/faulty/routing.toml")
 	if err != nil {

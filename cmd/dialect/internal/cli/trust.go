@@ -13,6 +13,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -118,7 +119,7 @@ func (f *trustFlags) trust(u *ui) error {
 			return exit.Status(exit.Failed)
 		}
 	}
-	pin, err := policy.New(pm, time.Now())
+	pin, err := policy.New(pm, time.Now(), func(f plan.File) bool { return project.Foreign(m.Root, f) })
 	if err != nil {
 		return exit.Failf(exit.Failed, "%v", err)
 	}

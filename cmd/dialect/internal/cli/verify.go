@@ -113,7 +113,7 @@ func (f *verifyFlags) verify(u *ui, id string) error {
 	case f.json:
 		err = u.JSON(q.Document(res))
 	default:
-		err = q.Tell(u.Out, u.Diff, res, f.tree, id)
+		err = q.Tell(u.Out, u.Changes, res, f.tree, id)
 	}
 	if err == nil && res.Verdict != verify.Verified && res.Verdict != verify.Scoped {
 		return exit.Status(exit.Refused)

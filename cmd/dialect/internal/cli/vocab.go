@@ -8,6 +8,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/runtime/project"
 )
 
 func newVocab(u *ui) *cobra.Command {
@@ -31,9 +32,7 @@ func newVocab(u *ui) *cobra.Command {
 			}
 			if findings.Count(diag.Error) > 0 {
 				sources := make(map[string]*diag.Source)
-				for _, s := range m.Files {
-					sources[s.Name] = s
-				}
+				findings = project.HideNamed(findings, m, sources)
 				if err := u.Diagnostics(u.Err, u.ErrTTY, findings, sources); err != nil {
 					return err
 				}

@@ -93,8 +93,15 @@ func As(dir, name string, args []string) (*plan.Plan, error) {
 }
 
 // Status is the exit status for what became of the command; judged says that a binding's expectations
-// decide.
-func Status(o *engine.Outcome, judged bool) int {
+// decide, and lost that a receipt was asked for and could not be kept. A command that failed keeps its own status.
+func Status(o *engine.Outcome, judged, lost bool) int {
+	if status := statusOf(o, judged); status != 0 || !lost {
+		return status
+	}
+	return process.StatusNotBegun
+}
+
+func statusOf(o *engine.Outcome, judged bool) int {
 	r := o.Results[0]
 	p := r.Process
 	missing := r.Reason == receipts.StopEnvMissing && (p == nil || p.Stop != "") // else it ran, and said so itself

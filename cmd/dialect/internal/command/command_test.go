@@ -121,11 +121,19 @@ func TestStatus(t *testing.T) {
 	} {
 		c.r.Step = &plan.Step{Argv: []string{c.argv}}
 		o := &engine.Outcome{Results: []*engine.Result{&c.r}}
-		if bare, judged := command.Status(o, false), command.Status(o, true); bare != c.bare || judged != c.asJudged {
+		if bare, judged := command.Status(o, false, false), command.Status(o, true, false); bare != c.bare || judged != c.asJudged {
 			t.Errorf("%+v: %d and %d, want %d and %d", c.r, bare, judged, c.bare, c.asJudged)
 		}
+		for judged, want := range map[bool]int{false: c.bare, true: c.asJudged} {
+			if want == 0 {
+				want = process.StatusNotBegun
+			}
+			if got := command.Status(o, judged, true); got != want {
+				t.Errorf("%+v, without its receipt: %d, want %d", c.r, got, want)
+			}
+		}
 	}
-	if got := command.Status(&engine.Outcome{Signal: "SIGTERM", Results: []*engine.Result{{}}}, false); got != 143 {
+	if got := command.Status(&engine.Outcome{Signal: "SIGTERM", Results: []*engine.Result{{}}}, false, true); got != 143 {
 		t.Errorf("interrupted: %d", got)
 	}
 }

@@ -47,7 +47,7 @@ func Table() []Group {
 		{"exec", []Row{
 			{"0-255", "the status of the command itself"},
 			{n(process.StatusTimedOut), "the command timed out"},
-			{unbegun, "the command was not started, or what it did could not be kept; cannot be run; was not found: as env(1) and timeout(1) do"},
+			{unbegun, "the command was not started, or no receipt of its success could be kept, unless `--store none` asks for none; cannot be run; was not found: as env(1) and timeout(1) do"},
 			{"0, 1, 2", "with `--as`: 0 if the command passed; 1 or 2 if it exited 0 but did not pass"},
 		}},
 		{"guard", []Row{

@@ -55,7 +55,7 @@ func (r *run) ask(rev string, before func(*inquiry.Question) bool) (_ *look, err
 	if r.kept = nil; rev == "" && r.journal != nil {
 		r.kept = r.reads()
 	}
-	o := inquiry.Options{Own: true, Store: r.Store, Take: r.take}
+	o := inquiry.Options{Own: true, Store: r.storeHere(), Take: r.take}
 	l := &look{}
 	q, err := inquiry.New(r.ctx, o, rev)
 	var rules *inquiry.Unloadable
@@ -299,7 +299,7 @@ func (r *run) old(l *look, s *journal.Session) bool {
 		head = s.Head
 	}
 	if head != "" {
-		if q, err := inquiry.New(r.ctx, inquiry.Options{Own: true, Store: r.Store, Take: r.take}, head); err == nil {
+		if q, err := inquiry.New(r.ctx, inquiry.Options{Own: true, Store: r.storeHere(), Take: r.take}, head); err == nil {
 			res, err := q.Ask(r.ctx, nil, "", head, "")
 			add(q, res, err)
 		}

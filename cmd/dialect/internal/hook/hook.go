@@ -34,6 +34,8 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/shell"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/notary"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
@@ -77,6 +79,7 @@ type run struct {
 	kept    <-chan []byte // what the last look kept, which is being read; nil before that, and once it is taken
 	head    string        // the commit HEAD at the session's start; empty where it is not known
 	cancel  context.CancelFunc
+	at      string              // the folder that the client works in; empty before [run.enter]
 	more    func(time.Duration) // puts the end of the wait off by a time; nil for nobody waits
 }
 
@@ -351,8 +354,27 @@ func (r *run) goes(dir string) bool {
 func (r *run) enter() {
 	for _, dir := range []string{os.Getenv(r.Agent.Root), r.event.Dir} {
 		if filepath.IsAbs(dir) && os.Chdir(dir) == nil {
-			return
+			break
 		}
+	}
+	r.at, _ = os.Getwd()
+	findNotary()
+}
+
+// storeHere names the store that is asked about the present folder. A relative path is from the folder that the client works in, for each
+// folder of its repository; who works in another one, such as the working tree of a sub-agent, has a store of that name there.
+func (r *run) storeHere() string {
+	here, err := os.Getwd()
+	if err != nil || here == r.at || r.at == "" || place.Repository(here) != place.Repository(r.at) {
+		return r.Store
+	}
+	return attempt.AbsoluteStore(r.at, r.Store)
+}
+
+// findNotary has the notary of this process be the same one from any folder.
+func findNotary() {
+	if path, err := filepath.Abs(os.Getenv(notary.Variable)); err == nil && os.Getenv(notary.Variable) != "" {
+		_ = os.Setenv(notary.Variable, path)
 	}
 }
 

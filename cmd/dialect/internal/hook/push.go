@@ -20,6 +20,7 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -45,6 +46,10 @@ func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), pushWait)
 	defer cancel()
 	tips, hidden, unread := pushed(ctx, in)
+	if dir, err := os.Getwd(); err == nil { // before it goes elsewhere
+		store = attempt.AbsoluteStore(dir, store)
+	}
+	findNotary()
 	p := &push{ctx: ctx, store: store, remote: cmp.Or(remote, os.Getenv("PRE_COMMIT_REMOTE_NAME"))}
 	// Git calls its hooks in the root of the worktree; with --git-dir it calls them where the user is.
 	if dir := os.Getenv("GIT_DIR"); dir != "" {
@@ -234,7 +239,11 @@ func (p *push) judge(t tip, dir string) {
 	case l.res.Verdict == verify.Degraded, l.q.Trusted() == nil:
 		p.warn("not-checked", fmt.Sprintf("%s is not checked%s: %s", t.name, where, cmp.Or(l.noRules, l.evidence.Why)), l.evidence.Why)
 	default:
-		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s%s\n  next: %s", l.res.Verdict, t.name, where, l.evidence.Why, there, strings.Join(l.doc.Next, "\n  next: ")))
+		why := l.evidence.Why
+		if text := l.q.Beyond(); text != "" {
+			why += ": " + strings.ReplaceAll(text, t.rev, t.name)
+		}
+		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s%s\n  next: %s", l.res.Verdict, t.name, where, why, there, strings.Join(l.doc.Next, "\n  next: ")))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/process"
@@ -53,8 +54,11 @@ func (r *run) check(l *look) *checked {
 	}
 	defer launcher.Close()
 	argv := []string{program, "run", "--output", "none", script}
-	if r.Store != "" {
-		argv = append(argv, "--store", r.Store)
+	if store := r.storeHere(); store != "" {
+		if here, err := os.Getwd(); err == nil {
+			store = attempt.AbsoluteStore(here, store) // it runs where the rules are
+		}
+		argv = append(argv, "--store", store)
 	}
 	if r.more != nil {
 		r.more(m.HooksRun + endGrace)

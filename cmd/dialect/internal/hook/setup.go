@@ -19,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
@@ -198,10 +199,25 @@ func (c *Changes) Said() (lines []string) {
 	if len(lines) == 0 {
 		lines = []string{"there was no hook to take out"}
 	}
+	if note := c.husky(); note != "" {
+		lines = append(lines, "  "+note)
+	}
 	if note := unruled(c.installer.Root); c.install && note != "" {
 		lines = append(lines, note)
 	}
 	return lines
+}
+
+// husky says what keeps the files that husky generates from counting as untracked changes, which no commit has: an ignore file of theirs, which is not
+// tracked, hides them from git alone.
+func (c *Changes) husky() string {
+	const folder = ".husky/_"
+	root := c.installer.Root
+	if !c.install || !slices.ContainsFunc(c.List, func(ch install.Change) bool { return ch.Client.Title == "husky" }) ||
+		len(workspace.IgnoredIn(context.Background(), root, folder+"/pre-push")) > 0 {
+		return ""
+	}
+	return "once: name /" + folder + "/ in .gitignore, and commit that: else its files count as untracked changes, and each push is refused"
 }
 
 // unruled says what the hook does where the root of the repository has no matrix; empty where it has one.

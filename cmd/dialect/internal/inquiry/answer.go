@@ -165,8 +165,8 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 		note("%s", text)
 	}
 	if (res.Verdict == verify.Stale || res.Verdict == verify.Missing) && rev != "" {
-		if text := q.compareCommit(ctx, res.Body, rev); text != "" {
-			note("%s", text)
+		if q.beyond = q.compareCommit(ctx, res.Body, rev); q.beyond != "" {
+			note("%s", q.beyond)
 		}
 	}
 	for i, r := range res.Refusals {
@@ -223,8 +223,11 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 // unnamed says, of a stale gate whose lines name files, which of the paths that changed since no line names, or that
 // only those lines have to run that name them.
 func (q *Question) unnamed(res *verify.Result) string {
-	if res.Verdict != verify.Stale || len(q.changed) == 0 || q.snapshot == nil || q.Policy != "" {
+	if res.Verdict != verify.Stale || len(q.changed) == 0 || q.snapshot == nil || q.Policy != "" || q.Scopes == nil { // without the last no run of some lines answers
 		return ""
+	}
+	if res.Contradicted() {
+		return "a line of that run failed on its files, too, so that all lines have to run"
 	}
 	var patterns, paths []string
 	if !slices.ContainsFunc(scoped(res), func(name string) bool { return len(q.matrix.Scopes[name]) > 0 }) {
@@ -242,6 +245,9 @@ func (q *Question) unnamed(res *verify.Result) string {
 		if !ok || !scope.Names(patterns, below) {
 			paths = append(paths, path)
 		}
+	}
+	if len(paths) == 0 && q.scriptOf(res.Body.Run, "") == "" { // of lines on stdin: the default script has had no run that the others could rest on
+		return ""
 	}
 	if len(paths) == 0 {
 		return "each of these paths is named by `files` of a line: `dialect run --changed` runs those lines alone"
@@ -330,7 +336,7 @@ func (q *Question) trust(res *verify.Result) string {
 	rules := rulesText(q.matrix.Name, q.state)
 	if rules == headOnly {
 		if name := upstream(q.root); name != "" {
-			rules += ": use --base " + name
+			rules += ": --base " + name + " would compare them with what was merged"
 		}
 	}
 	list = append(list, rules)
@@ -383,8 +389,8 @@ func lastWords(res *verify.Result) string {
 	return diag.Printable(text)
 }
 
-// Tell writes a verdict for people; diff writes what differs between two texts.
-func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newName string, text []byte) error, res *verify.Result, rev, id string) error {
+// Tell writes a verdict for people; changes writes what changed in the rules.
+func (q *Question) Tell(w io.Writer, changes func([]policy.Change) error, res *verify.Result, rev, id string) error {
 	subject := "this tree"
 	if rev != "" {
 		subject = diag.Printable(rev)
@@ -442,10 +448,8 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 		}
 	}
 	if res.Verdict == verify.Policy {
-		for _, c := range q.state.Changes {
-			if err := diff("trusted/"+c.Path, c.Old, "present/"+c.Path, c.New); err != nil {
-				return err
-			}
+		if err := changes(q.state.Changes); err != nil {
+			return err
 		}
 	}
 	if q.o.Why {

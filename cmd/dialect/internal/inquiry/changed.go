@@ -7,6 +7,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -40,7 +41,7 @@ func Changed(ctx context.Context, o Options, p *plan.Plan) (lines []int, all boo
 	for i, line := range p.Steps {
 		plan.Walk([]*plan.Step{line}, func(s *plan.Step) {
 			if s.Kind != plan.Composite && s.Kind != plan.Builtin {
-				commands = append(commands, verify.Requirement{Binding: s.Binding, Command: receipts.CommandHash(s.Command()), Dir: dirOf(p.Matrix.Root, s)})
+				commands = append(commands, verify.Requirement{Binding: s.Binding, Command: receipts.CommandHash(s.Identity()), Dir: dirOf(p.Matrix.Root, s)})
 			}
 		})
 		first[i+1] = len(commands)
@@ -81,7 +82,10 @@ func Changed(ctx context.Context, o Options, p *plan.Plan) (lines []int, all boo
 		}
 	}
 	if len(lines) == runs {
-		return whole("each of them names a file that has changed")
+		return whole("the `files` of each have a path that has changed")
+	}
+	if len(lines) == 0 {
+		return nil, false, fmt.Sprintf("nothing to run: the files of its %s are as they were when they passed; full run: gate %s", diag.Number(runs, "line"), receipts.GateID(st.Gate.SHA)), nil
 	}
 	return lines, false, fmt.Sprintf("%d of %d lines run: the files of the others are as they were when they passed; full run: gate %s", len(lines), runs, receipts.GateID(st.Gate.SHA)), nil
 }

@@ -80,6 +80,8 @@ func unspent(err error) error {
 	}
 	f := exit.Failf(exit.Refused, "%w", err)
 	switch {
+	case ledger.Recorded:
+		return f.Hint("this store counts it as consumed from now on: take it as not consumed, and run again for a gate of its own")
 	case errors.Is(err, sqlite.ErrBusy):
 		return f.Hint("another process is writing to it: try again")
 	case errors.Is(err, sqlite.ErrNoRoom):
@@ -105,7 +107,7 @@ func (q *Question) Consume(ctx context.Context, c Consumption, ids []string) (do
 			return doc, Decides(unspent(err))
 		}
 		defer l.Close()
-		r.Spend = func(all []receipts.Hash) (*receipts.Refusal, error) { return l.Spend(ctx, all, c.By, c.Purpose, r.At) }
+		r.Ledger = l
 	}
 	return q.decide(nil, func(ctx context.Context, s *sqlite.Store) (doc records.Decision, err error) {
 		d, err := s.Consume(ctx, r)
@@ -144,7 +146,7 @@ func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error
 	}
 	req := receipts.GateRequest{
 		Run: archive.NewRun(), Nonce: q.Nonce, At: receipts.Time{Time: time.Now()}, Final: len(q.Require) > 0, AnyRun: true,
-		Matrix: q.Matrix, Policy: q.state.Name(), Tree: q.Tree, Place: q.Place, Retries: q.Retries, AcceptFlaky: g.AcceptFlaky, Strict: true, By: g.By,
+		Matrix: q.Matrix, Policy: q.state.Name(), Tree: q.Tree, Place: q.Place, Retries: q.Retries, Env: q.Env, AcceptFlaky: g.AcceptFlaky, Strict: true, By: g.By,
 	}
 	if req.Session = q.Session; req.Session == "" {
 		req.Session, req.AnySession = req.Run, true

@@ -99,6 +99,7 @@ type Question struct {
 	nested    []workspace.Nested          // in the present files, where a commit is asked about
 	older     bool                        // the commit that is asked about is not HEAD
 	gitRoot   string                      // of the worktree that nested are in
+	beyond    string                      // how the files that were tested differ from the commit that is asked about
 	lost      string                      // path of the matrix that HEAD has and that is gone here
 	pinned    bool                        // the matrix that is gone is one that the user has pinned
 	remedy    string                      // what to do where all that changed is new
@@ -267,6 +268,10 @@ func (q *Question) Others() []string { return q.others }
 
 // Store returns the path of the store that is asked.
 func (q *Question) Store() string { return q.path }
+
+// Beyond says how the files that were tested, which are here, differ from the commit that was asked about; empty where they do not, or that is not
+// known.
+func (q *Question) Beyond() string { return q.beyond }
 
 // NamedTree returns the tree that name means: "." the present files, a revision, or a digest; nil for no
 // name. Of the options the store counts, and how a snapshot is taken.
@@ -440,7 +445,8 @@ func (q *Question) take(ctx context.Context) (*workspace.Snapshot, error) {
 func (q *Question) requirements(m *routing.Matrix, names []string) error {
 	var err error
 	q.Require, q.lines, err = requirements(m, names)
-	q.Retries = resolve.Matrix(m).Retries
+	rules := resolve.Matrix(m)
+	q.Retries, q.Env = rules.Retries, rules.Env
 	if h, herr := receipts.ParseHash(m.SHA256); herr == nil {
 		q.Matrix = h
 	}
@@ -456,7 +462,7 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 		b, several := m.Named(name)
 		if b == nil && len(several) == 0 { // a whole line, as in a script
 			if p, l := resolved(name + "\n"); l.Count(diag.Error) == 0 && len(p.Steps) == 1 {
-				if b = m.ByName(p.Steps[0].Binding); b != nil && len(p.Steps[0].Values) > 0 && !byScript(p.Steps[0]) {
+				if b = m.ByName(p.Steps[0].Binding); b != nil && len(p.Steps[0].Values) > 0 && p.Steps[0].Kind != plan.Task {
 					return nil, nil, exit.Usagef("--require %q: what is required has no values of its own", name).Hint("--require %s", b.Name)
 				}
 			}
@@ -464,7 +470,11 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 		if b == nil {
 			return nil, nil, exit.NoBinding(exit.Usage, "--require "+name, m, name, several)
 		}
-		p, l := resolved(b.Verb + " " + b.Noun + "\n")
+		line := b.Verb + " " + b.Noun
+		if several == nil && name != b.Name && b.Kind == plan.Task {
+			line = name // what an agent is asked is its whole line
+		}
+		p, l := resolved(line + "\n")
 		if l.Count(diag.Error) > 0 || len(p.Steps) != 1 {
 			f := exit.Usagef("--require %s: it cannot stand alone on a line", name)
 			for _, d := range l {
@@ -472,23 +482,28 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 			}
 			return nil, nil, f
 		}
-		before, task := len(list), false
+		before, task, agent := len(list), false, false
 		if lines = append(lines, b.Usage()); strings.ContainsAny(b.Usage(), "{[") {
-			lines[len(lines)-1] = b.Verb + " " + b.Noun
+			lines[len(lines)-1] = line
 		}
 		passing(p.Steps, func(s *plan.Step) {
 			if s.Kind == plan.Builtin && s.Target == plan.GateResults {
 				return
 			}
 			task = task || byScript(s)
+			agent = agent || s.Kind == plan.Task && line != name
 			argv := s.Command()
 			list = append(list, verify.Requirement{
-				Name: name, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(m.Root, s), Words: report.Command(argv),
+				Name: name, Binding: s.Binding, Command: receipts.CommandHash(s.Identity()), Dir: dirOf(m.Root, s), Words: report.Command(argv),
 			})
 		})
 		if task {
 			return nil, nil, exit.Usagef("--require %s: what a task without an agent runs is the script that its line names", name).
 				Hint("name what that script runs: its own run has a gate of its own")
+		}
+		if agent {
+			return nil, nil, exit.Usagef("--require %s: what the agent of a task does depends on its whole line", name).
+				Hint("name the line as the script has it: --require 'Spawn ... as task'")
 		}
 		if len(list) == before {
 			// A verdict over it would rest on nothing.
@@ -621,6 +636,18 @@ func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev stri
 	}
 	clean, isHead := s.Tree == head.Tree, q.Tree.Tree == head.Tree
 	q.nested, q.older, q.gitRoot = s.Nested, !isHead, s.Root
+	over, all := s.PassedOver(ctx)
+	// before puts what is to be done about files that git add passes over, and git stash, before other steps.
+	before := func(whole string, others ...string) []string {
+		if len(over) == 0 {
+			return others
+		}
+		list := []string{advice("no commit has what git passes over by rules that are not tracked: %s; name in a tracked .gitignore what is not part of the project, commit that, and test again:", diag.Some(over, len(over), 5))}
+		if all {
+			return append(list, whole)
+		}
+		return append(list, others...)
+	}
 	if checkout := ""; s.Tree != q.Tree.Tree {
 		if !isHead {
 			checkout = report.Command([]string{"git", "checkout", rev}) + " && "
@@ -629,7 +656,7 @@ func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev stri
 			if clean {
 				return []string{checkout + whole}
 			}
-			return []string{"git stash --include-untracked && " + checkout + whole}
+			return before(checkout+whole, "git stash --include-untracked && "+checkout+whole)
 		}
 	}
 	if g == nil || g.Tree == nil || s.Bytes != g.Tree.Bytes {
@@ -648,7 +675,7 @@ func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev stri
 		return "the files that were tested are here, but are not what " + rev + " holds: commit them"
 	}
 	q.ofCommit = func(whole string) []string {
-		return []string{advice("commit them:"), "git add --all && git commit", advice("or name in a tracked .gitignore what is not part of the project, commit that, and test again:"), whole}
+		return before(whole, advice("commit them:"), "git add --all && git commit", advice("or name in a tracked .gitignore what is not part of the project, commit that, and test again:"), whole)
 	}
 	return "the files that were tested are here, but go beyond " + rev + ": " + diag.Some(s.Untracked.Paths, s.Untracked.Count, 5)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -113,7 +114,7 @@ func ask(t *testing.T, o inquiry.Options) (verify.Verdict, string) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := q.Tell(&b, func(string, []byte, string, []byte) error { return nil }, res, "", ""); err != nil || !strings.HasPrefix(b.String(), string(res.Verdict)+": ") {
+	if err := q.Tell(&b, func([]policy.Change) error { return nil }, res, "", ""); err != nil || !strings.HasPrefix(b.String(), string(res.Verdict)+": ") {
 		t.Errorf("%v: %q", err, b.String())
 	}
 	doc := q.Document(res)

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
@@ -158,15 +157,27 @@ func advice(format string, args ...any) string { return "# " + fmt.Sprintf(forma
 // is for the reader to look at first: it is whatever the writer of the store wrote.
 func (q *Question) again(r *receipts.Receipt, sha receipts.Hash) []string {
 	switch name := q.scriptOf(r.Run, r.Line.File.Text); {
-	case r.Binding == "" || r.Line.File.Text == "exec":
+	case fromExec(r):
 		return []string{
 			advice("see what it ran; if that is what you want, run it again: dialect exec -- COMMAND"),
 			report.Command(slices.Concat([]string{"dialect", "receipts", "show", sha.Short()}, q.storeFlags())),
 		}
 	case name != "":
-		return []string{q.run(append(q.givenTo(r, false), name+":"+strconv.Itoa(r.Line.Number))...)}
+		return []string{q.run(q.as(r, false, name+":"+r.At())...)}
 	}
-	return []string{q.run(append(q.givenTo(r, true), "-e", r.Line.Text.Text)...)}
+	return []string{q.run(q.as(r, true, "-e", r.Line.Text.Text)...)}
+}
+
+// fromExec reports whether `dialect exec` ran the command of a receipt.
+func fromExec(r *receipts.Receipt) bool { return r.Binding == "" || r.Line.File.Text == "exec" }
+
+// as are the arguments of a run that is as that of r was: in a clean checkout if that was, since what fails there may pass here each time.
+func (q *Question) as(r *receipts.Receipt, alone bool, args ...string) []string {
+	flags := q.givenTo(r, alone)
+	if r.Clean != nil && !q.Clean {
+		flags = append([]string{"--clean"}, flags...)
+	}
+	return append(flags, args...)
 }
 
 // givenTo are the flags that set the variables of the script as the run of r did, or what its line alone needs of them: another value is
@@ -221,20 +232,28 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		if culprit == nil || culprit.Place != q.Place {
 			return append(list, whole) // a run of another project began it, which by itself would record elsewhere
 		}
+		if refused.Reason == receipts.Superseded && fromExec(culprit) && script != "SCRIPT" {
+			// Its words are those of a line, which only a line takes back.
+			return append(list, whole)
+		}
 		list = append(list, q.again(culprit, refused.SHA)...)
 		if culprit.Binding != "" && verify.IsScript(culprit.Line.File.Text) {
-			list = append(list, q.run(append(q.givenTo(culprit, false), q.scriptFor(culprit, script))...))
+			list = append(list, q.run(q.as(culprit, false, q.scriptFor(culprit, script))...))
 		}
 		return list
 	case receipts.FlakyPass:
 		binding, clean := "the binding", false
 		if culprit != nil && culprit.Binding != "" && culprit.Place == q.Place {
-			binding += " (" + report.Command([]string{"dialect", "explain", culprit.Line.Text.Text}) + " shows it)"
+			line := culprit.Line.Text.Text
+			if culprit.IsMember() {
+				line = culprit.Binding
+			}
+			binding += " (" + report.Command([]string{"dialect", "explain", line}) + " shows it)"
 			script, clean = q.scriptFor(culprit, script), culprit.Clean != nil
 		}
 		text := advice("if what the tools depend on was installed or changed since, name it as `inputs` of %s and run again; else accept it, with a reason:", binding)
 		if clean { // where inputs excuse nothing, unless a setup installed others
-			text = advice("it failed in a clean checkout, of just these files: find out why it fails at times; else accept it, with a reason:")
+			text = advice("it failed in a clean checkout, of just these files, which may lack what is here: find out why; else accept it, with a reason:")
 		}
 		return []string{text, q.run("--accept-flaky", "REASON", script)}
 	case receipts.OtherPolicy:
@@ -277,9 +296,13 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		switch {
 		case culprit == nil || culprit.Clean == nil:
 		case len(culprit.Clean.Lowered) > 0:
-			return []string{advice("take what was shared out of [clean] share, and tools out of your home directory, then run it again; or ask without --clean:"), whole}
+			share := ""
+			if q.rules != nil && len(q.rules.Clean.Share) > 0 {
+				share = "take what is named out of [clean] share, or "
+			}
+			return []string{advice("%sinstall what is named where your user cannot write, such as by a package of the system, then run it again:", share), whole, advice("or ask without --clean")}
 		case culprit.Clean.Unconfined:
-			return []string{advice("run it where user namespaces are allowed, as an ordinary user, with a dialect that this user can read; or ask without --clean:"), whole}
+			return []string{advice("run it where user namespaces are allowed, as an ordinary user, with a dialect that this user can read:"), whole, advice("or ask without --clean")}
 		}
 	case receipts.Untested:
 		args := []string{script}

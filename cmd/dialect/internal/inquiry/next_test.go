@@ -1,9 +1,12 @@
 package inquiry
 
 import (
+	"crypto/sha256"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
 )
 
 // What is not a comment among the remedies is a command of that system.
@@ -29,6 +32,27 @@ func TestRemediesOfSystems(t *testing.T) {
 		}
 		if commands != c.commands {
 			t.Errorf("%s: %d commands, want %d", c.goos, commands, c.commands)
+		}
+	}
+}
+
+// TestLike: a line with a value of the environment is met by a command that differs in that alone, as far as it is recorded.
+func TestLike(t *testing.T) {
+	whole := func(s string) receipts.Datum { return receipts.Text(s) }
+	for _, c := range []struct {
+		word string
+		was  receipts.Datum
+		want bool
+	}{
+		{"a", whole("a"), true}, {"a", whole("b"), false},
+		{"x" + fromRun + "y", whole("x1y"), true}, {"x" + fromRun + "y", whole("x1z"), false}, {"x" + fromRun + "x", whole("x"), false},
+		{"x" + fromRun + "-" + fromRun + "y", whole("x1-2y"), true}, {fromRun, whole(""), true},
+		{"[secret]", receipts.Redacted("[redacted:00112233]"), true}, {fromRun, receipts.Redacted("[redacted:00112233]"), true},
+		{"full", receipts.Redacted("[redacted:00112233]"), false},
+		{"a", receipts.Datum{SHA256: sha256.Sum256([]byte("a")), Bytes: 1}, true}, {"b", receipts.Datum{SHA256: sha256.Sum256([]byte("a")), Bytes: 1}, false},
+	} {
+		if got := like(c.word, c.was); got != c.want {
+			t.Errorf("%q, %+v: %v", c.word, c.was, got)
 		}
 	}
 }

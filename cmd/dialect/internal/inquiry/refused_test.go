@@ -12,6 +12,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -88,8 +89,12 @@ func TestNextOfRefusals(t *testing.T) {
 		{"no tree here", receipts.NoTree, "q.dlct", nil, nil, []string{"# fix what keeps the files", run + "q.dlct"}},
 		{"no tree of the receipt", receipts.NoTree, "q.dlct", nil, func(q *Question) { q.Tree = &receipts.Tree{} }, []string{run + "q.dlct"}},
 		{"not a receipt", receipts.NotReceipt, "q.dlct", nil, nil, []string{"dialect receipts list --store 'my store/s.db'"}},
-		{"shared in a clean checkout", receipts.NotClean, "q.dlct", &receipts.Receipt{Line: line, Clean: &receipts.Clean{Lowered: []receipts.Datum{receipts.Text("x")}}}, nil, []string{"# take what was shared", run + "q.dlct"}},
-		{"unconfined", receipts.NotClean, "q.dlct", &receipts.Receipt{Line: line, Clean: &receipts.Clean{Unconfined: true}}, nil, []string{"# run it where user namespaces", run + "q.dlct"}},
+		{"shared in a clean checkout", receipts.NotClean, "q.dlct", &receipts.Receipt{Line: line, Clean: &receipts.Clean{Lowered: []receipts.Datum{receipts.Text("x")}}}, nil, []string{"# install what is named", run + "q.dlct", "# or ask without --clean"}},
+		{"shared in a clean checkout by its matrix", receipts.NotClean, "q.dlct", &receipts.Receipt{Line: line, Clean: &receipts.Clean{Lowered: []receipts.Datum{receipts.Text("x")}}}, func(q *Question) {
+			q.rules = &routing.Matrix{Root: q.root}
+			q.rules.Clean.Share = []string{"x"}
+		}, []string{"# take what is named out of [clean] share, or install", run + "q.dlct", "# or ask without --clean"}},
+		{"unconfined", receipts.NotClean, "q.dlct", &receipts.Receipt{Line: line, Clean: &receipts.Clean{Unconfined: true}}, nil, []string{"# run it where user namespaces", run + "q.dlct", "# or ask without --clean"}},
 		{"not clean", receipts.NotClean, "q.dlct", bound, func(q *Question) { q.Clean = true }, []string{run + "--clean q.dlct"}},
 		{"of exec", receipts.TooOld, "q.dlct", bare, nil, []string{"# see what it ran", "dialect receipts show abcd"}},
 		{"what was asked for is asked for again", receipts.TooOld, "q.dlct", nil, func(q *Question) { q.o.Routing, q.Session, q.Nonce = "r.toml", "s 1", "n" }, []string{run + "--routing r.toml --session 's 1' --nonce n q.dlct"}},

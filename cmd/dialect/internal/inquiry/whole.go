@@ -3,6 +3,7 @@ package inquiry
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -35,15 +37,39 @@ type Bound struct {
 	Line   plan.Line
 	writes bool
 	varies bool // its command depends on the environment of its run
+	words  []string
+	hidden []bool // the words that a redactor changes, whatever the run
 }
 
 // meets reports whether r is a receipt of the line.
 func (b Bound) meets(r *receipts.Receipt) bool {
 	n := b.Requirement
-	if b.varies && r.Binding == n.Binding {
+	if b.varies && r.Binding == n.Binding && len(r.Argv) == len(b.words) {
 		n.Command = r.Command
+		for i, was := range r.Argv {
+			if !like(b.words[i], was) && !(was.Redacted && b.hidden[i]) {
+				return false
+			}
+		}
 	}
 	return n.Meets(r)
+}
+
+// like reports whether a word of a line that varies can have become that of a receipt. Of one that is not there, or not as it was, no more is known.
+func like(word string, was receipts.Datum) bool {
+	before, after, varies := strings.Cut(word, fromRun)
+	switch {
+	case was.Redacted: // a word that neither varies nor holds a secret is not a part of what was taken out
+		return varies || strings.Contains(word, plan.HiddenValue)
+	case !was.SHA256.IsZero():
+		return varies || was.SHA256 == sha256.Sum256([]byte(word))
+	case !varies:
+		return was.Text == word
+	}
+	if i := strings.LastIndex(after, fromRun); i >= 0 {
+		after = after[i+len(fromRun):]
+	}
+	return len(was.Text) >= len(before)+len(after) && strings.HasPrefix(was.Text, before) && strings.HasSuffix(was.Text, after)
 }
 
 // Default returns the commands of the default script (`[run] default`, else the nearest quality.dlct) as the commit from has it and the trusted matrix binds it;
@@ -88,24 +114,53 @@ func (q *Question) Default(ctx context.Context, from string) (path string, list 
 		return "", nil, false
 	}
 	file, parsed := lang.Parse(diag.NewSource(path, text))
-	p, _ := resolve.Resolve(file, q.rules, resolve.Options{Parsed: parsed, Env: func(string) (string, bool) { return fromRun, true }})
+	p, _ := resolve.Resolve(file, q.rules, resolve.Options{Parsed: parsed, Env: func(string) (string, bool) { return fromRun, true }, Vars: given(file, q.rules)})
 	if p == nil {
 		return path, list, changed
 	}
+	public := recording.Redactor(p, "")
 	passing(p.Steps, func(s *plan.Step) {
 		if s.Kind == plan.Builtin {
 			return
 		}
 		argv := s.Command()
+		words := s.Identity()
+		hidden := make([]bool, len(words))
+		for i, word := range words {
+			hidden[i] = public.Text(word) != word
+		}
 		list = append(list, Bound{verify.Requirement{
-			Name: s.Binding, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(q.rules.Root, s), Words: report.Command(argv),
-		}, s.Line, s.Effect == plan.Write, slices.ContainsFunc(argv, func(w string) bool { return strings.Contains(w, fromRun) })})
+			Name: s.Binding, Binding: s.Binding, Command: receipts.CommandHash(words), Dir: dirOf(q.rules.Root, s), Words: report.Command(argv),
+		}, s.Line, s.Effect == plan.Write, slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, fromRun) }), words, hidden})
 	})
 	return path, list, changed
 }
 
+// given has the variables of a script that its matrix gives no value: --set does, in each run.
+func given(file *lang.File, m *routing.Matrix) map[string]string {
+	vars := make(map[string]string)
+	look := func(v *lang.Value) {
+		lang.Expand(v.Text, func(name string) (string, bool) {
+			if _, known := m.Vars[name]; !known && !strings.HasPrefix(name, "env.") {
+				vars[name] = fromRun
+			}
+			return "", true
+		})
+	}
+	for _, c := range file.Commands {
+		if c.Object != nil {
+			look(c.Object)
+		}
+		for i := range c.Arguments {
+			look(&c.Arguments[i].Value)
+		}
+	}
+	return vars
+}
+
 // AskWhole asks as [Question.Ask] does, and takes the gate of a part, or of another script, for no answer: it has to cover each line of the
-// default script, as the commit from has it, where there is one and the rules do not say what is required.
+// default script, as the commit from has it, where there is one and the rules do not say what is required. What else failed on these files is a note
+// then.
 func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Result, error) {
 	var list []Bound
 	var changed bool
@@ -113,11 +168,17 @@ func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Resu
 		q.whole, list, changed = q.Default(ctx, from)
 	}
 	res, err := q.Ask(ctx, nil, "", rev, "")
-	if err != nil || len(list) == 0 || res.Verdict != verify.Verified && res.Verdict != verify.Scoped {
+	if err != nil || len(list) == 0 {
 		return res, err
 	}
+	passed := res.Verdict == verify.Verified || res.Verdict == verify.Scoped
+	if !passed {
+		if aside, err := q.aside(ctx, res, list); err != nil || !aside {
+			return res, err
+		}
+	}
 	left := uncovered(res, list)
-	if left == nil {
+	if passed && left == nil {
 		return res, nil
 	}
 	other := *q
@@ -131,9 +192,17 @@ func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Resu
 		if err != nil {
 			return nil, err
 		}
-		if (again.Verdict == verify.Verified || again.Verdict == verify.Scoped) && uncovered(again, list) == nil {
+		verified := again.Verdict == verify.Verified || again.Verdict == verify.Scoped
+		switch {
+		case verified && uncovered(again, list) == nil:
+			return again, nil
+		case !verified && !passed: // what refuses the lines themselves, and not what failed beside them
+			q.nextSteps = q.nextOf(again, rev)
 			return again, nil
 		}
+	}
+	if !passed {
+		return res, nil
 	}
 	name := place.Short(q.whole)
 	refusal := receipts.Refusal{Reason: receipts.NotCovered, Message: name + " was not run as a whole: no gate on these files covers its line " + left.Line.Text}
@@ -163,9 +232,43 @@ func (q *Question) Unrun(ctx context.Context, from string, res *verify.Result) (
 	if q.Tree == nil || len(list) == 0 {
 		return nil, nil
 	}
+	err = q.withRefused(ctx, res, func(s *sqlite.Store, failed []*receipts.Receipt) error {
+		for _, b := range list {
+			if b.varies || slices.Contains(lines, b.Line.Text) || slices.ContainsFunc(failed, b.meets) || b.writes && q.passedBefore(b, failed) {
+				continue
+			}
+			met, err := s.Met(ctx, q.Query, b.Requirement)
+			if err != nil {
+				return err
+			}
+			if !met {
+				lines = append(lines, b.Line.Text)
+			}
+		}
+		return nil
+	})
+	return lines, err
+}
+
+// aside reports whether what res refuses are failures of commands, none of which is one of list.
+func (q *Question) aside(ctx context.Context, res *verify.Result, list []Bound) (aside bool, err error) {
+	if res.Verdict != verify.Failed {
+		return false, nil
+	}
+	err = q.withRefused(ctx, res, func(_ *sqlite.Store, failed []*receipts.Receipt) error {
+		aside = len(failed) == len(res.Refusals) && !slices.ContainsFunc(failed, func(r *receipts.Receipt) bool {
+			return slices.ContainsFunc(list, func(b Bound) bool { return b.meets(r) })
+		})
+		return nil
+	})
+	return aside, err
+}
+
+// withRefused calls f with the store, open for reading, and the receipts that res names in what it refuses.
+func (q *Question) withRefused(ctx context.Context, res *verify.Result, f func(*sqlite.Store, []*receipts.Receipt) error) error {
 	o := q.storeOptions()
 	o.ReadOnly = true
-	err = interrupt.Await(ctx, func() error {
+	return interrupt.Await(ctx, func() error {
 		s, err := sqlite.Open(ctx, q.path, o)
 		if err != nil {
 			return err
@@ -185,21 +288,8 @@ func (q *Question) Unrun(ctx context.Context, from string, res *verify.Result) (
 				failed = append(failed, r)
 			}
 		}
-		for _, b := range list {
-			if b.varies || slices.Contains(lines, b.Line.Text) || slices.ContainsFunc(failed, b.meets) || b.writes && q.passedBefore(b, failed) {
-				continue
-			}
-			met, err := s.Met(ctx, q.Query, b.Requirement)
-			if err != nil {
-				return err
-			}
-			if !met {
-				lines = append(lines, b.Line.Text)
-			}
-		}
-		return nil
+		return f(s, failed)
 	})
-	return lines, err
 }
 
 // passedBefore reports whether a line that changes files passed in the run of one of failed: what fails on the files that it left has them from it.

@@ -19,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/edit"
 	"github.com/command-dialect/dialect/lang/routing/reference"
+	"github.com/command-dialect/dialect/runtime/redact"
 )
 
 // Kinds of completion items.
@@ -322,6 +323,10 @@ func (c *completer) variables() {
 	}
 	maps.Copy(vars, c.d.project.vars)
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		c.add(protocol.CompletionItem{Label: name, Kind: kindVariable, Detail: vars[name], TextEdit: &protocol.TextEdit{NewText: name + "}"}})
+		value := vars[name]
+		if redact.Secret(name, value) {
+			value = ""
+		}
+		c.add(protocol.CompletionItem{Label: name, Kind: kindVariable, Detail: value, TextEdit: &protocol.TextEdit{NewText: name + "}"}})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp/protocol"
@@ -17,6 +18,7 @@ import (
 	"github.com/command-dialect/dialect/lang/routing/edit"
 	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/lang/routing/reference"
+	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/stdlib"
 )
@@ -84,7 +86,9 @@ func (s *server) hovered(p *protocol.PositionParams) (*protocol.Hover, *plan.Pla
 	}
 	if bound != nil {
 		step := bound.Steps[0]
+		secret := redact.New(redact.Options{Environ: slices.Concat(os.Environ(), bound.Environ()), Declared: bound.Secrets()})
 		for _, r := range report.Explain(step) {
+			r.Text = secret.Text(r.Text)
 			switch {
 			case r.Name == "runs" && step.Kind == plan.Process:
 				text.WriteString(codeBlock("sh", r.Text) + "\n")
@@ -98,7 +102,7 @@ func (s *server) hovered(p *protocol.PositionParams) (*protocol.Hover, *plan.Pla
 		}
 		for _, v := range step.Values {
 			if v.Name != "" && !v.Secret {
-				fmt.Fprintf(&text, "- {%s}: %s\n", v.Name, escapeMarkdown(v.Text))
+				fmt.Fprintf(&text, "- {%s}: %s\n", v.Name, escapeMarkdown(secret.Text(v.Text)))
 			}
 		}
 	} else {

@@ -274,6 +274,24 @@ func TestMatrixChanges(t *testing.T) {
 	c.codes("routing.toml", "4:unknown-key", "9:missing-skill", "16:missing-tool")
 }
 
+// TestSecrets: neither a hover nor a completion shows a value that is a secret.
+func TestSecrets(t *testing.T) {
+	const secret = "zz7Secret-of-vars"
+	c := newClient(t, map[string]string{"routing.toml": "[vars]\nmy_token = \"" + secret + "\"\nplain = \"seen-value\"\n[commands.check_door]\nverb = \"check\"\nnoun = \"door\"\ntool = \"sh door.sh {code} {what}\"\nsecrets = [\"code\"]\n"}, "", Options{})
+	c.open("a.dlct", "Check with door code={my_token} what={plain}\nCheck with door code={ what=x\n")
+	var h protocol.Hover
+	c.call("textDocument/hover", at(c, "a.dlct", 0, 12), &h)
+	if text := h.Contents.Value; strings.Contains(text, "zz7Secret") || !strings.Contains(text, "redacted") || !strings.Contains(text, "seen-value") {
+		t.Errorf("hover: %s", text)
+	}
+	var list protocol.CompletionList
+	c.call("textDocument/completion", at(c, "a.dlct", 1, 22), &list)
+	text := fmt.Sprintf("%+v", list)
+	if strings.Contains(text, secret) || !strings.Contains(text, "my_token") || !strings.Contains(text, "seen-value") {
+		t.Errorf("completion: %s", text)
+	}
+}
+
 func TestFeatures(t *testing.T) {
 	var mu sync.Mutex
 	asked := ""

@@ -38,6 +38,8 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 )
@@ -435,7 +437,13 @@ func (c *call) script(in scriptInput) error {
 	case in.Script != "" && in.Text != "":
 		return errors.New("either script or text, not both")
 	case in.Script == "" && in.Text == "":
-		return nil // the script that dialect runs where none is named
+		// The script that dialect runs where none is named.
+		if m, _, err := project.LoadMatrix(c.o.Root, ""); err == nil {
+			if path, _ := project.DefaultScript(c.o.Root, m); path != "" && c.leadsOut(path) {
+				return fmt.Errorf("%q leads out of the root", place.From(c.o.Root, path))
+			}
+		}
+		return nil
 	case len(in.Text) > maxText:
 		return fmt.Errorf("a text of %d bytes; at most %d are accepted", len(in.Text), maxText)
 	case in.Text != "":
@@ -450,15 +458,10 @@ func (c *call) script(in scriptInput) error {
 	if !filepath.IsLocal(path) || filepath.Ext(path) != ".dlct" {
 		return fmt.Errorf("%q is no .dlct file below the root; lines of a script go into text", in.Script)
 	}
-	real, err := filepath.EvalSymlinks(filepath.Join(c.o.Root, path))
-	if err != nil {
+	if !place.Exists(filepath.Join(c.o.Root, path)) {
 		return noScript(c.o.Root, filepath.ToSlash(path))
 	}
-	root, err := filepath.EvalSymlinks(c.o.Root)
-	if err != nil {
-		return err
-	}
-	if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
+	if c.leadsOut(filepath.Join(c.o.Root, path)) {
 		return fmt.Errorf("%q leads out of the root", in.Script)
 	}
 	if at != "" {
@@ -469,6 +472,20 @@ func (c *call) script(in scriptInput) error {
 	}
 	c.args = append(c.args, "--", path)
 	return nil
+}
+
+// leadsOut reports whether a path below the root leads out of it by a link, or nowhere.
+func (c *call) leadsOut(path string) bool {
+	if rel, err := filepath.Rel(c.o.Root, path); err != nil || !filepath.IsLocal(rel) {
+		return false // above the root: the matrix that is there names it
+	}
+	real, err := filepath.EvalSymlinks(path)
+	root, rerr := filepath.EvalSymlinks(c.o.Root)
+	if err != nil || rerr != nil {
+		return true
+	}
+	rel, err := filepath.Rel(root, real)
+	return err != nil || !filepath.IsLocal(rel)
 }
 
 // noScript is the error about a script that is missing, with those that are in its folder.

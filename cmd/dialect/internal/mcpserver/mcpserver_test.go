@@ -590,3 +590,17 @@ func TestDefaultScript(t *testing.T) {
 		t.Errorf("a line that is not bound: %+v", a)
 	}
 }
+
+// TestDefaultBounded: the script that runs where none is named is bounded by the root as one that is.
+func TestDefaultBounded(t *testing.T) {
+	dir := project(t)
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "quality.dlct")); err != nil {
+		t.Fatal(err)
+	}
+	s := connect(t, dir, nil)
+	for _, tool := range []string{"check", "run"} {
+		if a := call(t, s, tool, map[string]any{}); !a.IsError || strings.Contains(a.Text, "root:") || !strings.Contains(a.Text, `"quality.dlct" leads out of the root`) {
+			t.Errorf("%s: %+v", tool, a)
+		}
+	}
+}

@@ -34,6 +34,9 @@ type File struct {
 	Stream bool
 	// Edits says that the file is one of the user's, which the command rewrites.
 	Edits bool
+	// Was is what the file held when the edit was made, empty where there was none; nil if that does not matter. A file that holds
+	// something else by then is left as it is.
+	Was []byte
 	// Inside says that no link may lead the file out of its repository; see [Inside].
 	Inside bool
 	// Path is the place of the file without links, absolute; empty if there is no file.
@@ -417,6 +420,27 @@ func (o *File) Append(write func(io.Writer) error) error {
 // It writes in the folder that was settled. Where a tool has removed that folder and made another
 // one, it settles the place again; a link in its place is an error.
 func (o *File) Replace(text []byte, mode fs.FileMode) error {
+	defer func() {
+		if o.folder != nil {
+			o.folder.Close()
+		}
+	}()
+	return o.replace(text, mode)
+}
+
+// Clear empties a settled file that is there, as [File.Replace] does, which can follow: what it had is not
+// what it will have.
+func (o *File) Clear() error {
+	if o.Path == "" || o.pipe {
+		return nil
+	}
+	if _, err := o.folder.Lstat(filepath.Base(o.Path)); err != nil {
+		return nil // there is none
+	}
+	return o.replace(nil, 0)
+}
+
+func (o *File) replace(text []byte, mode fs.FileMode) error {
 	fail := func(err error) error {
 		return fmt.Errorf("%s was not written: %w", strings.TrimSpace(o.Flag+" "+o.Name), regular.Reason(err))
 	}
@@ -426,7 +450,6 @@ func (o *File) Replace(text []byte, mode fs.FileMode) error {
 		}
 		return nil
 	}
-	defer func() { o.folder.Close() }()
 	if !isFolder(o.folder, filepath.Dir(o.Path)) {
 		again := &File{Flag: o.Flag, Name: o.Path, Edits: o.Edits, Inside: o.Inside}
 		if err := again.settle(o.in); err != nil {
@@ -457,6 +480,11 @@ func (o *File) Replace(text []byte, mode fs.FileMode) error {
 		err = cerr
 	}
 	temporary := filepath.Base(f.Name())
+	if err == nil && o.Was != nil {
+		if now, rerr := o.folder.ReadFile(base); rerr == nil && !bytes.Equal(now, o.Was) {
+			err = errors.New("it was edited meanwhile; run this again")
+		}
+	}
 	if err == nil {
 		err = o.folder.Rename(temporary, base)
 	}
@@ -500,6 +528,7 @@ func (o *File) Create(text []byte, mode fs.FileMode) error {
 // An Edit is the new text of a file that exists.
 type Edit struct {
 	Path string // absolute
+	Was  []byte // what it was made of
 	Text []byte
 	Told string // what to say when it is written; may be empty
 }
@@ -509,12 +538,17 @@ type Edit struct {
 func Rewrite(edits []Edit, told func(string)) error {
 	outs := make([]*File, len(edits))
 	for i, e := range edits {
-		outs[i] = &File{Name: e.Path, Edits: true, Inside: true}
+		outs[i] = &File{Name: e.Path, Edits: true, Inside: true, Was: e.Was}
 		if err := outs[i].settle(InUse{}); err != nil {
 			return exit.Usagef("cannot write %s: %v", place.Short(e.Path), err)
 		}
 	}
+	written := make(map[string]bool) // a file may be named twice
 	for i, e := range edits {
+		if written[outs[i].Path] {
+			continue
+		}
+		written[outs[i].Path] = true
 		if err := outs[i].Replace(e.Text, 0); err != nil {
 			return exit.Failf(exit.Failed, "%v", err)
 		}

@@ -268,6 +268,30 @@ func TestRewriteOwner(t *testing.T) {
 	}
 }
 
+// TestEditedMeanwhile leaves a file as it is that holds something else than what its edit was made of.
+func TestEditedMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.dlct")
+	for now, want := range map[string]string{"old": "new", "edited": "edited"} {
+		if err := os.WriteFile(path, []byte(now), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		err := Rewrite([]Edit{{Path: path, Was: []byte("old"), Text: []byte("new")}}, nil)
+		if text, rerr := os.ReadFile(path); string(text) != want || rerr != nil || (err != nil) != (want == "edited") || err != nil && !strings.Contains(err.Error(), "edited meanwhile") {
+			t.Errorf("%s: %q, %v, %v", now, text, err, rerr)
+		}
+	}
+	if err := os.WriteFile(path, []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	edit := Edit{Path: path, Was: []byte("old"), Text: []byte("new")}
+	if err := Rewrite([]Edit{edit, edit}, nil); err != nil {
+		t.Errorf("named twice: %v", err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
+		t.Errorf("it leaves %v", left)
+	}
+}
+
 // Edits are written once all of them may be, and each that says something says it once it is written.
 func TestRewrite(t *testing.T) {
 	dir := in(t, "a", "b", ".git/c")

@@ -57,6 +57,9 @@ func (c *Command) Run(v *voice.Voice, args []string) error {
 	if err := outfile.Settle(outfile.InUse{Files: append(project.RulesAround(dir), project.Rules(p.Matrix)...), Store: store}, &file); err != nil {
 		return exit.Failf(process.StatusNotBegun, "%v", err)
 	}
+	if err := file.Clear(); err != nil { // it may name the receipt of an earlier command
+		return exit.Failf(process.StatusNotBegun, "%v", err)
+	}
 	c.Share = p.Matrix.Clean.Share
 	rec, err := c.Open(v, root, p.Matrix.Caches)
 	if err != nil {
@@ -124,10 +127,16 @@ func (c *Command) plan(dir string, args []string) (string, *plan.Plan, error) {
 func (c *Command) tell(v *voice.Voice, o *engine.Outcome, file *outfile.File) error {
 	judged := c.As != "" // a binding's expectations decide
 	r := o.Results[0]
+	kept := !r.Receipt.IsZero() && !r.Degraded
+	lost := !kept && (c.Store != attempt.NoStore || r.Step.ReceiptRequired)
 	if o.Degraded != "" {
-		v.Warnf("DEGRADED: %s", report.NewDocument(o, nil, "").Lost())
+		say := v.Warnf
+		if lost && command.Status(o, judged, false) == 0 { // it decides
+			say = v.Errorf
+		}
+		say("DEGRADED: %s", report.NewDocument(o, nil, "").Lost())
 	}
-	if !r.Receipt.IsZero() && !r.Degraded {
+	if kept {
 		if !c.Quiet {
 			v.Notef("receipt %s", r.Receipt)
 		}
@@ -148,5 +157,5 @@ func (c *Command) tell(v *voice.Voice, o *engine.Outcome, file *outfile.File) er
 			v.Note(n)
 		}
 	}
-	return exit.Of(command.Status(o, judged))
+	return exit.Of(command.Status(o, judged, lost))
 }

@@ -31,10 +31,15 @@ func TestCommand(t *testing.T) {
 		{"a binding that fails", func(c *Command) { c.As = "test_no" }, []string{"false"}, exit.Failed, "", "dialect: error: ", true},
 		{"another command than the binding's", func(c *Command) { c.As = "test_yes" }, []string{"false"}, process.StatusNotBegun, "", "", false},
 		{"no store", func(c *Command) { c.Store = "none" }, []string{"echo", "hello"}, 0, "hello\n", "DEGRADED", false},
+		{"no store, and a binding", func(c *Command) { c.Store, c.As = "none", "test_yes" }, []string{"true"}, 0, "", "DEGRADED", false},
+		{"no store, and a receipt is required", func(c *Command) { c.Store, c.As = "none", "test_kept" }, []string{"true"}, process.StatusNotBegun, "", "dialect: error: DEGRADED", false},
+		{"no receipt can be kept", func(c *Command) { c.Store = "routing.toml/x.db" }, []string{"echo", "hello"}, process.StatusNotBegun, "hello\n", "dialect: error: DEGRADED: no receipt was kept: ", false},
+		{"no receipt can be kept, and a binding", func(c *Command) { c.Store, c.As = "routing.toml/x.db", "test_yes" }, []string{"true"}, process.StatusNotBegun, "", "dialect: error: DEGRADED", false},
+		{"no receipt can be kept of what fails", func(c *Command) { c.Store = "routing.toml/x.db" }, []string{"sh", "-c", "exit 7"}, 7, "", "dialect: warning: DEGRADED", false},
 		{"a rule is its file", func(c *Command) { c.File = "routing.toml" }, []string{"true"}, process.StatusNotBegun, "", "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inProject(t, nil)
+			inProject(t, files{"receipt": strings.Repeat("0", 64) + "\n"})
 			s, cmd := new(said), &Command{File: "receipt"}
 			c.set(cmd)
 			err := cmd.Run(s.voice(t), c.args)
@@ -43,7 +48,8 @@ func TestCommand(t *testing.T) {
 			}
 			text, _ := os.ReadFile("receipt")
 			sha := strings.TrimSpace(string(text))
-			if (len(sha) == 64) != c.receipt {
+			old := sha == strings.Repeat("0", 64) // it says nothing of a command that did not begin
+			if begun := s.err.Len() > 0; (len(sha) == 64 && !old) != c.receipt || old && begun {
 				t.Errorf("the receipt %q, want one: %t", text, c.receipt)
 			}
 			if told := strings.Contains(s.err.String(), "dialect: receipt "+sha); c.receipt && told == cmd.Quiet {

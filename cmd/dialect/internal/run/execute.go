@@ -111,7 +111,7 @@ func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 	doc := report.NewDocument(out, p.Findings, rec.Path)
 	rec.Keep(doc)
 	v.Stands()
-	if err := rec.Secret.Through(v.Out, func(w io.Writer) error { return o.print(v, w, doc) }); err != nil {
+	if err := rec.Secret.Through(v.Out, report.Syntax(o.JSON), func(w io.Writer) error { return o.print(v, w, doc) }); err != nil {
 		return err
 	}
 	if err := o.files(v, doc, p, rec, &junit, &html); err != nil {

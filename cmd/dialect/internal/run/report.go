@@ -5,32 +5,74 @@ import (
 	"context"
 	"io"
 	"os"
+	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/recording"
+	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
+// faulty has the files of reports say that a fault of the script or its matrix kept all of it from being run: those of an earlier run would be taken
+// for this one's.
+func (o *Options) faulty(v *voice.Voice, p *project.Program) {
+	store, _ := o.Paths(p.Matrix.Root)
+	events := outfile.File{Flag: "--events", Name: o.Events, Stream: true}
+	junit, html := outfile.File{Flag: "--junit", Name: o.JUnit}, outfile.File{Flag: "--html", Name: o.HTML}
+	err := outfile.Settle(outfile.InUse{Files: append(project.Rules(resolve.Matrix(p.Matrix)), p.Script.Path), Store: store}, &events, &junit, &html)
+	if err == nil {
+		var log *eventLog
+		log, err = openEvents(&events, nil)
+		log.close()
+	}
+	if err == nil {
+		why := p.Findings.Summary() + ": nothing was run"
+		for _, d := range p.Findings {
+			if d.Severity == diag.Error {
+				why += "\n" + d.String()
+			}
+		}
+		doc, secret := report.Unended(p.Script.Name, why), recording.Redactor(p.Plan, "")
+		err = cmp.Or(
+			junit.Write(v.Out, func(w io.Writer) error {
+				return secret.Through(w, report.Markup(), func(w io.Writer) error { return report.JUnit(w, doc, report.JUnitOptions{}) })
+			}),
+			html.Write(v.Out, func(w io.Writer) error {
+				return secret.Through(w, report.Markup(), func(w io.Writer) error {
+					return report.HTML(w, doc, report.HTMLOptions{Version: o.Version, Now: time.Now()})
+				})
+			}))
+	}
+	if err != nil {
+		v.Warnf("no report was written: %v", err)
+	}
+}
+
 // files writes the reports that are files, and what GitHub's runner reads.
 func (o *Options) files(v *voice.Voice, doc *report.Document, p *project.Program, rec *recording.Recording, junit, html *outfile.File) error {
-	public := func(write func(io.Writer) error) func(io.Writer) error {
-		return func(w io.Writer) error { return rec.Secret.Through(w, write) }
+	public := func(f redact.Syntax, write func(io.Writer) error) func(io.Writer) error {
+		return func(w io.Writer) error { return rec.Secret.Through(w, f, write) }
 	}
 	store := cmp.Or(rec.Path, os.DevNull)
-	if err := junit.Write(v.Out, public(func(w io.Writer) error {
+	if err := junit.Write(v.Out, public(report.Markup(), func(w io.Writer) error {
 		return report.JUnit(w, doc, report.JUnitOptions{Output: history.Outputs(archive.Of(store))})
 	})); err != nil {
 		return err
 	}
-	if err := html.Write(v.Out, public(func(w io.Writer) error {
+	if err := html.Write(v.Out, public(report.Markup(), func(w io.Writer) error {
 		page := doc
+		if doc.Run == "" { // of no line that is left: no store knows anything of it
+			return report.HTML(w, doc, report.HTMLOptions{Version: o.Version, Now: time.Now()})
+		}
 		// The document that was kept has no secrets, as the receipts that it is compared with.
 		if kept, err := (history.Documents{Archive: archive.Of(store)}).Read(doc.Run); err == nil {
 			page = kept
@@ -44,7 +86,7 @@ func (o *Options) files(v *voice.Voice, doc *report.Document, p *project.Program
 	}
 	root := cmp.Or(os.Getenv("GITHUB_WORKSPACE"), p.Plan.Matrix.Root)
 	if !o.JSON {
-		if err := public(func(w io.Writer) error { return report.Annotations(w, doc, root) })(v.Out); err != nil {
+		if err := public(redact.Text, func(w io.Writer) error { return report.Annotations(w, doc, root) })(v.Out); err != nil {
 			return err
 		}
 	}
@@ -52,7 +94,7 @@ func (o *Options) files(v *voice.Voice, doc *report.Document, p *project.Program
 		summary := outfile.File{Flag: "GITHUB_STEP_SUMMARY", Name: name}
 		err := outfile.Settle(outfile.InUse{Files: append(project.Rules(p.Plan.Matrix), p.Script.Path), Store: rec.Path}, &summary)
 		if err == nil {
-			err = summary.Append(public(func(w io.Writer) error { return report.Markdown(w, doc) }))
+			err = summary.Append(public(redact.Text, func(w io.Writer) error { return report.Markdown(w, doc) }))
 		}
 		if err != nil {
 			v.Warnf("the step summary was not written: %v", err)

@@ -107,6 +107,9 @@ func (o *Options) Check() error {
 		}
 		o.Budget.MaxOutput = n
 	}
+	if why := attempt.TooDeep(os.Environ()); why != "" {
+		return exit.Failf(exit.Fault, "%s", why).Hint("`dialect runs` lists the runs around this one; take the line out of the script that it starts")
+	}
 	// What started this run, or the user, bounds it: nested runs do not multiply.
 	if text := os.Getenv(attempt.JobsVariable); text != "" {
 		n, err := strconv.Atoi(text)
@@ -287,10 +290,17 @@ func (o *Options) nothing(v *voice.Voice, p *project.Program) error {
 		return nil
 	}
 	path, logs := o.Paths(p.Matrix.Root)
+	events := outfile.File{Flag: "--events", Name: o.Events, Stream: true}
 	junit, html := outfile.File{Flag: "--junit", Name: o.JUnit}, outfile.File{Flag: "--html", Name: o.HTML}
-	if err := outfile.Settle(outfile.InUse{Files: append(project.Rules(p.Plan.Matrix), p.Script.Path), Store: path}, &junit, &html); err != nil {
+	if err := outfile.Settle(outfile.InUse{Files: append(project.Rules(p.Plan.Matrix), p.Script.Path), Store: path}, &events, &junit, &html); err != nil {
 		return err
 	}
+	rec := &recording.Recording{Path: path, Secret: recording.Redactor(p.Plan, logs)}
+	log, err := openEvents(&events, rec.Secret) // nothing happens: it is empty
+	if err != nil {
+		return err
+	}
+	log.close()
 	p.Plan.Steps = nil
 	doc := report.NewDocument(&engine.Outcome{Plan: p.Plan, Started: time.Now(), Gate: new(attempt.Decision)}, p.Findings, path)
 	doc.Gate = nil
@@ -299,7 +309,6 @@ func (o *Options) nothing(v *voice.Voice, p *project.Program) error {
 			return err
 		}
 	}
-	rec := &recording.Recording{Path: path, Secret: recording.Redactor(p.Plan, logs)}
 	return o.files(v, doc, p, rec, &junit, &html)
 }
 
@@ -316,6 +325,9 @@ func (o *Options) bound(v *voice.Voice, p *project.Program, flags ...string) (*p
 		return nil, err
 	}
 	if bad {
+		if !o.DryRun {
+			o.faulty(v, p)
+		}
 		v.Notef("%s in %s: nothing was run", p.Findings.Summary(), p.Script.Name)
 		return nil, exit.Status(exit.Fault)
 	}
@@ -327,7 +339,7 @@ func (o *Options) bound(v *voice.Voice, p *project.Program, flags ...string) (*p
 		return nil, err
 	}
 	if o.DryRun {
-		return nil, recording.Redactor(p.Plan, "").Through(v.Out, func(w io.Writer) error {
+		return nil, recording.Redactor(p.Plan, "").Through(v.Out, report.Syntax(o.JSON), func(w io.Writer) error {
 			if o.JSON {
 				return report.PlanJSON(w, p.Plan)
 			}

@@ -33,6 +33,11 @@ tool = "false"
 verb = "test"
 noun = "gone"
 tool = "no-such-program-here"
+[commands.test_kept]
+verb = "test"
+noun = "kept"
+tool = "true"
+receipt_required = true
 [commands.write_mark]
 verb = "write"
 noun = "mark"

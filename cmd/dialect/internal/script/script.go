@@ -134,6 +134,9 @@ func File(what, name string) ([]byte, error) {
 		defer f.Close()
 		var text []byte
 		if text, err = io.ReadAll(io.LimitReader(f, project.MaxScript)); err == nil {
+			if project.LeadsOut(name, text) {
+				return nil, exit.Usagef("%s is in this repository by a link that leads out of it: nothing of it is run or shown", name).Hint("name the file itself, and the matrix: dialect run --routing routing.toml FILE")
+			}
 			return text, nil
 		}
 	}

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,14 +16,15 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 	settled.Lines = nil
 	settled.LeftOut = append([]string(nil), p.LeftOut...)
 	settled.Installs = slices.Clone(p.Installs)
-	var runs, red, slow, left, beyond, installed, reasons []string
+	var runs, red, slow, untried, beyond, installed, reasons []string
+	why := ""                            // nothing was tried
 	without := make(map[string][]string) // the lines that are left out, by their reason
 	for _, r := range results {
 		text := r.Line.Text
 		if r.Outcome.Written() {
 			settled.Lines = append(settled.Lines, r.counted())
 		}
-		left, beyond, installed = append(left, r.Left...), append(beyond, r.Beyond...), append(installed, r.Installed...)
+		beyond, installed = append(beyond, r.Beyond...), append(installed, r.Installed...)
 		settled.Caches = append(slices.Clip(settled.Caches), r.Caches...)
 		in := r.Line.Install
 		if r.Unbuilt && r.Line.Build != "" {
@@ -40,6 +42,11 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 			red = append(red, text+": "+r.Why)
 		case r.Outcome == Unfinished:
 			slow = append(slow, text+": "+r.Why)
+		case r.Outcome == Untried:
+			if len(untried) == 0 {
+				why = r.Why
+			}
+			untried = append(untried, text)
 		case !slices.Contains(reasons, r.Why):
 			reasons = append(reasons, r.Why)
 			fallthrough
@@ -71,9 +78,10 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 	for _, text := range slow {
 		facts = append(facts, "not known: "+text)
 	}
-	if len(left) > 0 {
-		facts = append(facts, "trying the lines left new files: "+some(left)+"; list them in .gitignore, or commit them")
+	if len(untried) > 0 {
+		facts = append(facts, "not tried: "+strings.Join(untried, ", ")+": "+why)
 	}
+	facts = append(facts, remains(results)...)
 	if len(beyond) > 0 {
 		facts = append(facts, "trying the lines left "+some(beyond)+": list that in a tracked .gitignore, else `dialect verify --tree HEAD` says STALE, since a clone lacks it")
 	}
@@ -81,6 +89,43 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 		facts = append(facts, "no tracked .gitignore names "+dir+": list it there before you commit, else it is a part of what is tested")
 	}
 	return settled, facts
+}
+
+// Interrupted returns, for people, what the lines changed of the files of the project when something else ended the trial.
+func Interrupted(results []Result) (facts []string) {
+	for _, r := range results {
+		if r.Outcome == Writes {
+			facts = append(facts, r.Line.Text+": "+r.Why)
+		}
+	}
+	return append(facts, remains(results)...)
+}
+
+// remains returns what is there now that was not before the lines were tried.
+func remains(results []Result) (facts []string) {
+	var left, tracked []string
+	over := ""
+	for _, r := range results {
+		left, tracked = append(left, r.Left...), append(tracked, r.Tracked...)
+		if len(r.Held) > 0 {
+			text := "changed while " + r.Line.Text + " ran, and left as it is, since a process has it open for writing: " + strings.Join(r.Held, ", ")
+			if r.HeldOld != "" {
+				text += "; what was there before is in " + r.HeldOld
+			}
+			facts = append(facts, text)
+		}
+		over = cmp.Or(over, r.Over)
+	}
+	if len(left) > 0 {
+		facts = append(facts, "trying the lines left new files: "+some(left)+"; list them in .gitignore, or commit them")
+	}
+	if len(tracked) > 0 {
+		facts = append(facts, "trying the lines brought files that git tracks: "+some(tracked))
+	}
+	if over != "" {
+		facts = append(facts, "what was in the files that were put back is in "+over+", in case you saved one while a line ran; else remove it")
+	}
+	return facts
 }
 
 // counted returns the line of r. Where it runs tests and the trial counted them, its table asks for one from now on: a later run of which the

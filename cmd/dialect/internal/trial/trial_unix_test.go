@@ -5,6 +5,7 @@ package trial_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,7 @@ func project(t *testing.T, files map[string]string) scaffold.Plan {
 			t.Skip(program + " is not there")
 		}
 	}
+	t.Setenv("TMPDIR", t.TempDir())
 	dir := t.TempDir()
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
@@ -83,7 +85,7 @@ func TestTry(t *testing.T) {
 		"a module is not tidy": {map[string]string{"Makefile": "test:\n\t@printf 'go: updates to go.mod needed; to update it:\\n\\tgo mod tidy\\n'; exit 1\n"}, "Test with make: needs, its go.mod is not up to date (go mod tidy)", ""},
 		"a sum is missing":     {map[string]string{"Makefile": "test:\n\t@printf 'go: example.com/x@v1.0.0: missing go.sum entry for go.mod file; to add it:\\n\\tgo mod download example.com/x\\n'; exit 1\n"}, "Test with make: needs, its go.sum lacks a module (go mod tidy)", ""},
 		"a test has a name":    {map[string]string{"Makefile": "test:\n\t@printf -- '--- FAIL: TestA (0.00s)\\n    a_test.go:3: got 1\\nFAIL\\nFAIL\\tx\\t0.1s\\n'; exit 1\n"}, "Test with make: red, 1 test, first: a_test.go:3: TestA: got 1", ""},
-		"changes a file":       {map[string]string{"Makefile": "test:\n\t@echo x >>a.txt\n", "a.txt": ""}, "Test with make: writes, it changed a.txt: see git diff", ""},
+		"changes a file":       {map[string]string{"Makefile": "test:\n\t@echo x >>a.txt\n", "a.txt": ""}, "Test with make: writes, it changed a.txt, put back as before", ""},
 		"leaves a file":        {map[string]string{"Makefile": "test:\n\t@touch new.txt\n"}, "Test with make: runs", "new.txt"},
 		"nothing runs it":      {map[string]string{"go.mod": "module p\n\ngo 1.21\n", "p.go": code, "p_test.go": "package p\n"}, "Format with gofmt: stranger, no file of the project runs it, and it says no: 1 file, first: p.go; Check with vet: runs; Test with go: vacuous, it tested nothing", ""},
 		"leaves a cache":       {map[string]string{"Makefile": "test:\n\t@mkdir __pycache__; touch __pycache__/a.pyc\n"}, "Test with make: runs", "__pycache__"},
@@ -219,6 +221,19 @@ trying the lines left out: list that in a tracked .gitignore, else ` + "`dialect
 no tracked .gitignore names .venv: list it there before you commit, else it is a part of what is tested`
 	if got := strings.Join(facts, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestSecret has what a line says not repeat a secret.
+func TestSecret(t *testing.T) {
+	const value, token = "kQ7zR+vxxWm3Lp8T2sYdAB", "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+	p := project(t, map[string]string{"Makefile": "test:\n\t@echo \"Error: no login with $$API_TOKEN, " + token + "\"; exit 1\n"})
+	results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: append(os.Environ(), "API_TOKEN="+value)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := fmt.Sprintf("%+v", results); strings.Contains(said, value) || strings.Contains(said, token) || !strings.Contains(said, "Error: no login with [redacted") {
+		t.Error(said)
 	}
 }
 

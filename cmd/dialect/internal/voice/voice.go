@@ -198,10 +198,18 @@ func (v *Voice) Diagnostics(w io.Writer, tty bool, l diag.List, sources map[stri
 	})
 }
 
-// Diff prints what differs between two texts of others, wherever it goes: a reviewer reads it in
+// Diff prints what differs between two texts of others, with stars for values beside names as secrets have. A reviewer reads it in
 // a terminal, a pager or the log of a CI. Colours are replaced, too, since they can hide text.
 func (v *Voice) Diff(oldName string, old []byte, newName string, text []byte) error {
-	_, err := io.WriteString(v.Out, diag.PrintableLines(string(diff.Diff(diag.Printable(oldName), old, diag.Printable(newName), text))))
+	return v.difference(project.Reviewed(newName, old, text, between(oldName, old, newName, text)))
+}
+
+func between(oldName string, old []byte, newName string, text []byte) []byte {
+	return diff.Diff(diag.Printable(oldName), old, diag.Printable(newName), text)
+}
+
+func (v *Voice) difference(text []byte) error {
+	_, err := io.WriteString(v.Out, diag.PrintableLines(string(text)))
 	return err
 }
 
@@ -215,13 +223,28 @@ func (v *Voice) ScriptDiff(s *project.Script, what string, text []byte) error {
 		_, err := fmt.Fprintf(v.Out, "%s would change, and is too large to show how\n", diag.Printable(s.Name))
 		return err
 	}
-	return v.Diff(s.Name, s.Text, s.Name+" ("+what+")", text)
+	return v.difference(between(s.Name, s.Text, s.Name+" ("+what+")", text))
+}
+
+// Change prints what changed in a file of a policy.
+func (v *Voice) Change(c policy.Change) error {
+	var why string
+	switch {
+	case c.Foreign:
+		why = "its content is not shown, since it is not, or not for certain, a file of this repository"
+	case max(len(c.Old), len(c.New)) > maxDiff:
+		why = fmt.Sprintf("it is too large to show how: it had %d bytes, and has %d", len(c.Old), len(c.New))
+	default:
+		return v.Diff("trusted/"+c.Path, c.Old, "present/"+c.Path, c.New)
+	}
+	_, err := fmt.Fprintf(v.Out, "%s differs; %s\n", diag.Printable(c.Path), why)
+	return err
 }
 
 // Changes prints what changed in a policy.
 func (v *Voice) Changes(list []policy.Change) error {
 	for _, c := range list {
-		if err := v.Diff("trusted/"+c.Path, c.Old, "present/"+c.Path, c.New); err != nil {
+		if err := v.Change(c); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
 	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
@@ -27,11 +28,10 @@ const (
 	blockEnd   = "# <<< dialect hook\n"
 )
 
-// Git says what git's pre-push hook becomes: in the configuration of lefthook, in husky's folder, or in the hook itself, where core.hooksPath has it,
-// or in the one that pre-commit runs before its own. add is false to take it out.
-func (in Installer) Git(add bool) (ch Change, err error) {
+// gitPlace returns where git's pre-push hook is, and how our block is added to what is there: in the configuration of lefthook, in husky's folder, or
+// in the hook itself, where core.hooksPath has it, or in the one that pre-commit runs before its own.
+func (in Installer) gitPlace() (ch Change, edit func(text []byte) ([]byte, error), hook string, err error) {
 	ch.Level = Project
-	var edit func(text []byte) ([]byte, error)
 	lefthook := ""
 	for _, name := range []string{"lefthook-local", "lefthook"} { // the last one counts
 		for _, end := range []string{".toml", ".jsonc", ".json", ".yaml", ".yml"} {
@@ -43,13 +43,13 @@ func (in Installer) Git(add bool) (ch Change, err error) {
 		}
 	}
 	if !place.Exists(filepath.Join(in.Root, ".git")) {
-		return ch, exit.Failf(exit.Failed, "this is not a git repository: --git is about its pre-push hook")
+		return ch, nil, "", exit.Failf(exit.Failed, "this is not a git repository: --git is about its pre-push hook")
 	}
 	hooks, shared, err := in.hooks()
-	hook := filepath.Join(hooks, "pre-push")
+	hook = filepath.Join(hooks, "pre-push")
 	switch {
 	case err != nil:
-		return ch, exit.Failf(exit.Failed, "%v", err)
+		return ch, nil, "", exit.Failf(exit.Failed, "%v", err)
 	case lefthook != "":
 		ch.Client, ch.Path, edit = gitClient("lefthook"), filepath.Join(in.Root, lefthook), func(text []byte) ([]byte, error) { return addLefthook(text, lefthook) }
 	case filepath.Base(hooks) == "_" && filepath.Base(filepath.Dir(hooks)) == ".husky":
@@ -64,7 +64,16 @@ func (in Installer) Git(add bool) (ch Change, err error) {
 		}
 	}
 	if ch.Old, err = current(ch.Path); err != nil {
-		return ch, exit.Failf(exit.Failed, "cannot read %s: %v", ch.Path, err)
+		return ch, nil, "", exit.Failf(exit.Failed, "cannot read %s: %v", ch.Path, err)
+	}
+	return ch, edit, hook, nil
+}
+
+// Git says what git's pre-push hook becomes. add is false to take ours out.
+func (in Installer) Git(add bool) (ch Change, err error) {
+	ch, edit, hook, err := in.gitPlace()
+	if err != nil {
+		return ch, err
 	}
 	r := in.record(ch.Path)
 	if r == nil && ch.Path == hook+legacyEnd {
@@ -179,15 +188,81 @@ const unchecked = `echo "dialect is not on PATH: the push is not checked" >&2`
 // orMeant lets a push pass that a person means, where dialect cannot say so: it was killed, or does not start.
 const orMeant = ` || [ "${DIALECT-}" = 0 ]`
 
-// script returns a hook of this machine with our block.
+// onPath is the call of the dialect on PATH, and ifOnPath whether there is one.
+const (
+	onPath   = `dialect hook git pre-push "$@"`
+	ifOnPath = "if command -v dialect >/dev/null; then "
+)
+
+// What is before and after the program in the line of a hook of this machine.
+const (
+	programBegin = "if [ -x "
+	programEnd   = " ]; then "
+)
+
+// asks is the command that has call decide about a push.
+func asks(call string) string {
+	return `printf '%s\n' "$dialect_refs" | ` + call + orMeant + " || exit 1"
+}
+
+// script returns a hook of this machine with our block. Its program can move, by an update or another version of Node: then the dialect on PATH
+// is asked, and where there is none either, the hook says so. Nobody else would notice.
 func (in Installer) script(text []byte) ([]byte, error) {
-	return withBlock(text, "if [ -x "+quoted(in.Program)+" ]; then printf '%s\\n' \"$dialect_refs\" | "+in.pushLine()+orMeant+" || exit 1; fi\n", in.pushLine())
+	gone := "printf '%s\\n' 'dialect: '" + quoted(in.Program) + "' is gone, and none is on PATH: this push is not checked; install dialect, then: dialect hook install --git' >&2"
+	return withBlock(text, programBegin+quoted(in.Program)+programEnd+asks(in.pushLine())+"\nel"+ifOnPath+asks(onPath)+"\nelse "+gone+"; fi\n", in.pushLine())
 }
 
 // sharedScript returns a hook that a team shares with our block: it names no path of this machine.
 func (in Installer) sharedScript(text []byte) ([]byte, error) {
-	const call = `dialect hook git pre-push "$@"`
-	return withBlock(text, "if command -v dialect >/dev/null; then printf '%s\\n' \"$dialect_refs\" | "+call+orMeant+" || exit 1; else "+unchecked+"; fi\n", call)
+	return withBlock(text, ifOnPath+asks(onPath)+"; else "+unchecked+"; fi\n", onPath)
+}
+
+// gitState returns the state of git's hook; ok is false where it is not installed.
+func (in Installer) gitState(entries []journal.Entry) (s State, ok bool) {
+	ch, _, _, err := in.gitPlace()
+	if err != nil || !bytes.Contains(ch.Old, []byte(blockBegin)) {
+		return s, false
+	}
+	s = State{Agent: "git", Title: ch.Client.Title, Level: Project, Path: ch.Path, Installed: true, Trusted: "not needed"}
+	for _, e := range entries {
+		if e.Agent == "git" {
+			at := e.Time
+			s.Last = &at
+		}
+	}
+	_, missing := exec.LookPath("dialect")
+	program, named := programOf(ch.Old)
+	if named && !place.Exists(program) {
+		s.Program = "missing"
+	}
+	info, err := os.Stat(ch.Path)
+	switch {
+	case ch.direct && err == nil && info.Mode()&0o111 == 0:
+		s.Fault, s.Advice = "git does not run it: it is not executable", "chmod +x "+place.Short(ch.Path)
+	case s.Program != "" && missing != nil:
+		s.Fault, s.Advice = "it names "+program+", which is gone, and none is on PATH: no push is checked", installGit
+	case s.Program != "":
+		s.Fault, s.Advice = "it names "+program+", which is gone: the one on PATH is asked", installGit
+	case named && !place.Same(program, in.Program):
+		s.Advice = "it names another dialect than this one; `" + installGit + "` names this one"
+	case !named && missing != nil:
+		s.Program, s.Fault, s.Advice = "missing", "dialect is not on PATH: no push is checked", "put dialect on PATH"
+	}
+	return s, true
+}
+
+const installGit = "dialect hook install --git"
+
+// programOf returns the program that a hook of this machine names; named is false for a hook that a team shares.
+func programOf(hook []byte) (program string, named bool) {
+	_, block, _ := strings.Cut(string(hook), blockBegin)
+	block, _, _ = strings.Cut(block, blockEnd)
+	_, rest, _ := strings.Cut(block, "\n"+programBegin)
+	word, _, named := strings.Cut(rest, programEnd)
+	if text, ok := strings.CutPrefix(word, "'"); ok {
+		word = strings.ReplaceAll(strings.TrimSuffix(text, "'"), `'\''`, "'")
+	}
+	return word, named
 }
 
 // withBlock returns a hook that is a script of a shell with our block at its begin. What git writes to a hook can be read once, so that the block

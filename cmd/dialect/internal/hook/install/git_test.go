@@ -193,7 +193,7 @@ func TestGitRefused(t *testing.T) {
 }
 
 // TestGitHookRuns runs the hook that is written: dialect is asked first with what git says, a refusal ends the push, and what
-// follows reads the same; a dialect that is gone refuses nothing.
+// follows reads the same. Where that dialect is gone, the one on PATH is asked; without one the push passes, and a line says that it was not checked.
 func TestGitHookRuns(t *testing.T) {
 	in := repository(t)
 	folder := filepath.Join(t.TempDir(), "it's here")
@@ -201,14 +201,27 @@ func TestGitHookRuns(t *testing.T) {
 	put(t, filepath.Join(in.Root, ".git/hooks/pre-push"), "#!/bin/sh\ncat >rest\n", 0o755)
 	applyGit(t, in, true)
 	const refs = "refs/heads/a 1 refs/heads/a 2\nrefs/heads/b 3 refs/heads/b 4"
+	other := filepath.Join(t.TempDir(), "dialect")
+	t.Setenv("PATH", filepath.Dir(other)+":/usr/bin:/bin")
 	for _, c := range []struct {
-		name, program string // its script; empty for none
-		meant         string // the variable DIALECT
-		refused       bool
-	}{{"passes", "exit 0", "", false}, {"refuses", "exit 1", "", true}, {"refuses, with another value", "exit 1", "1", true}, {"is killed", "kill -9 $$", "", true}, {"is killed, and meant", "kill -9 $$", "0", false}, {"is gone", "", "", false}} {
+		name, at, program string // its script; empty for none
+		meant             string // the variable DIALECT
+		refused           bool
+	}{
+		{"passes", in.Program, "exit 0", "", false},
+		{"refuses", in.Program, "exit 1", "", true},
+		{"refuses, with another value", in.Program, "exit 1", "1", true},
+		{"is killed", in.Program, "kill -9 $$", "", true},
+		{"is killed, and meant", in.Program, "kill -9 $$", "0", false},
+		{"moved, passes", other, "exit 0", "", false},
+		{"moved, refuses", other, "exit 1", "", true},
+		{"moved, is killed, and meant", other, "kill -9 $$", "0", false},
+		{"is gone", in.Program, "", "", false},
+	} {
 		os.Remove(in.Program)
+		os.Remove(other)
 		if c.program != "" {
-			put(t, in.Program, "#!/bin/sh\necho \"$*\" >args\ncat >asked\n"+c.program+"\n", 0o755)
+			put(t, c.at, "#!/bin/sh\necho \"$*\" >args\ncat >asked\n"+c.program+"\n", 0o755)
 		}
 		for _, name := range []string{"args", "asked", "rest"} {
 			os.Remove(filepath.Join(in.Root, name))
@@ -219,6 +232,9 @@ func TestGitHookRuns(t *testing.T) {
 		if (err != nil) != c.refused {
 			t.Errorf("%s: %v: %s", c.name, err, out)
 		}
+		if gone := "dialect: " + in.Program + " is gone, and none is on PATH: this push is not checked; install dialect, then: dialect hook install --git\n"; c.program == "" && string(out) != gone {
+			t.Errorf("%s: %q, want %q", c.name, out, gone)
+		}
 		if c.program != "" && (text(t, filepath.Join(in.Root, "asked")) != refs+"\n" || text(t, filepath.Join(in.Root, "args")) != "hook git pre-push origin https://example.org/x\n") {
 			t.Errorf("%s: it was asked %q %q", c.name, text(t, filepath.Join(in.Root, "args")), text(t, filepath.Join(in.Root, "asked")))
 		}
@@ -227,6 +243,57 @@ func TestGitHookRuns(t *testing.T) {
 			t.Errorf("%s: what follows read %q, %v", c.name, rest, err)
 		}
 	}
+}
+
+// TestGitState says of git's hook what keeps it from checking a push.
+func TestGitState(t *testing.T) {
+	in := repository(t)
+	bin := t.TempDir()
+	in.Program = filepath.Join(t.TempDir(), "it's here", "dialect")
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(git, filepath.Join(bin, "git")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	check := func(program, fault, advice string) {
+		t.Helper()
+		r := in.Status(nil)
+		if len(r.Agents) != 1 {
+			t.Fatalf("%+v", r)
+		}
+		s := r.Agents[0]
+		if s.Agent != "git" || !s.Installed || s.Program != program || s.Fault != fault || s.Advice != advice {
+			t.Errorf("%+v, want %q, %q, %q", s, program, fault, advice)
+		}
+	}
+	if r := in.Status(nil); len(r.Agents) != 0 {
+		t.Errorf("%+v", r)
+	}
+	applyGit(t, in, true)
+	check("missing", "it names "+in.Program+", which is gone, and none is on PATH: no push is checked", "dialect hook install --git")
+	put(t, filepath.Join(bin, "dialect"), "#!/bin/sh\n", 0o755)
+	check("missing", "it names "+in.Program+", which is gone: the one on PATH is asked", "dialect hook install --git")
+	put(t, in.Program, "#!/bin/sh\n", 0o755)
+	check("", "", "")
+	hook := filepath.Join(in.Root, ".git/hooks/pre-push")
+	if err := os.Chmod(hook, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check("", "git does not run it: it is not executable", "chmod +x "+hook)
+	if err := os.Chmod(hook, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	in.Program = program
+	check("", "", "it names another dialect than this one; `dialect hook install --git` names this one")
+
+	in = repository(t, "core.hooksPath", "hooks") // one that a team shares
+	applyGit(t, in, true)
+	check("", "", "")
+	os.Remove(filepath.Join(bin, "dialect"))
+	check("missing", "dialect is not on PATH: no push is checked", "put dialect on PATH")
 }
 
 // TestDirect writes a hook of git in the place of a regular file alone.

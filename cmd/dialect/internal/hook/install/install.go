@@ -90,14 +90,28 @@ func current(path string) ([]byte, error) {
 	return text, err
 }
 
+// look finds the file of a change, and reads it. That of a project is not read through a link that leads out of it: what is there is not for a
+// difference to show.
+func (in Installer) look(ch *Change) (err error) {
+	if ch.Path, err = ch.Client.Path(ch.Level, in.Root); err != nil {
+		return err
+	}
+	if ch.Level == Project {
+		if err := outfile.Inside(ch.Path); err != nil {
+			return exit.Usagef("%s: %v", ch.Path, err)
+		}
+	}
+	if ch.Old, err = current(ch.Path); err != nil {
+		return exit.Failf(exit.Failed, "cannot read %s: %v", ch.Path, err)
+	}
+	return nil
+}
+
 // Install says what the configuration of a client becomes.
 func (in Installer) Install(c Client, l Level) (ch Change, err error) {
 	ch = Change{Client: c, Level: l}
-	if ch.Path, err = c.Path(l, in.Root); err != nil {
+	if err = in.look(&ch); err != nil {
 		return ch, err
-	}
-	if ch.Old, err = current(ch.Path); err != nil {
-		return ch, exit.Failf(exit.Failed, "cannot read %s: %v", ch.Path, err)
 	}
 	before := ch.Old
 	if c.isPlugin() {
@@ -144,11 +158,8 @@ func left(path string, err error) error {
 // Uninstall says what the configuration of a client becomes without us: what it was, if nobody changed it since.
 func (in Installer) Uninstall(c Client, l Level) (ch Change, err error) {
 	ch = Change{Client: c, Level: l}
-	if ch.Path, err = c.Path(l, in.Root); err != nil {
+	if err = in.look(&ch); err != nil {
 		return ch, err
-	}
-	if ch.Old, err = current(ch.Path); err != nil {
-		return ch, exit.Failf(exit.Failed, "cannot read %s: %v", ch.Path, err)
 	}
 	ch.New = ch.Old
 	r := in.record(ch.Path)
@@ -201,7 +212,7 @@ func (in Installer) Apply(changes []Change) error {
 		if err := outfile.MakeFolder(ch.Path, 0o777); err != nil {
 			return exit.Failf(exit.Failed, "%v", err)
 		}
-		files[i] = &outfile.File{Name: ch.Path, Edits: true, Inside: ch.Level == Project}
+		files[i] = &outfile.File{Name: ch.Path, Edits: true, Inside: ch.Level == Project, Was: append([]byte{}, ch.Old...)}
 		if err := outfile.Settle(outfile.InUse{}, files[i]); err != nil {
 			return exit.Failf(exit.Failed, "cannot write %s: %s", place.Short(ch.Path), strings.TrimPrefix(err.Error(), ch.Path+": "))
 		}

@@ -30,14 +30,14 @@ type Report struct {
 	Note   string     `json:"note,omitempty"`      // why an installed hook holds nobody here
 }
 
-// A State is that of one file of one client.
+// A State is that of one file of one client, or of git's own hook.
 type State struct {
 	Agent     string     `json:"agent"`
 	Title     string     `json:"title"`
 	Level     Level      `json:"level"`
 	Path      string     `json:"path"`
 	Installed bool       `json:"installed"`
-	Program   string     `json:"program,omitempty"` // "missing" where the line names one that is not there
+	Program   string     `json:"program,omitempty"` // "missing" where git's hook names one that is not there
 	Trusted   string     `json:"trusted"`           // "yes", "no", "not needed" or "not known", as the client keeps it
 	Last      *time.Time `json:"last_fired,omitempty"`
 	Decision  string     `json:"last_decision,omitempty"`
@@ -46,7 +46,7 @@ type State struct {
 }
 
 // Status looks at each client, at both levels, and lists those that the project or the user has, or that are installed. j is the journal
-// of the project; nil for none.
+// of the project; nil for none. Git's own hook comes last, where it is installed.
 func (in Installer) Status(j *journal.Journal) *Report {
 	r := &Report{Schema: "dialect.hook-status/1", Agents: []State{}}
 	var entries []journal.Entry
@@ -82,6 +82,9 @@ func (in Installer) Status(j *journal.Journal) *Report {
 			}
 			r.Agents = append(r.Agents, s)
 		}
+	}
+	if s, ok := in.gitState(entries); ok {
+		r.Agents = append(r.Agents, s)
 	}
 	return r
 }

@@ -22,8 +22,8 @@ import (
 
 // Bounds of what is looked at.
 const (
-	maxText    = 32 << 10
-	maxDepth   = 4 // of scripts in the arguments of shells
+	maxText    = 32 << 10 // bytes, of those that may nest in one another
+	maxDepth   = 4        // of scripts in the arguments of shells
 	maxActions = 8
 	maxPlaces  = 4         // that a command may be started in
 	maxReread  = 128 << 10 // bytes that are parsed again, of one text
@@ -103,7 +103,7 @@ func (st *state) cd(to word) {
 
 func (w where) to(to word) where {
 	switch dir, absolute := join(w.dir, to.text); {
-	case !to.known:
+	case !to.known, len(dir) > maxValue: // a path that is so long costs more than it can name
 		return where{w.dir, "the folder is known only when the command runs"}
 	case absolute:
 		return where{dir: dir}
@@ -152,7 +152,7 @@ func (in *Intent) read(text string, st *state, depth int) {
 			text = strings.ReplaceAll(text, leftOut(i)+"\n", body)
 		}
 	}
-	if len(text) > maxText {
+	if deep(text) {
 		in.long(text, st.clone(), depth)
 		return
 	}

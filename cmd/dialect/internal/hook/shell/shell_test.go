@@ -175,7 +175,7 @@ func TestParse(t *testing.T) {
 		"git push --dry-run --no-dry-run":                               push("."),
 		"git push -d --no-delete origin main":                           push("."),
 		"GIT_CONFIG_PARAMETERS=\"'core.hooksPath'='/x'\" git push":      bypass("core.hooksPath", push(".")),
-		"cat >f <<E\n" + strings.Repeat("x\n", maxText) + "E\ngit push": unknown(".", tooLong),
+		"cat >f <<E\n" + strings.Repeat("x\n", maxText) + "E\ngit push": push("."),
 		// Two parentheses that no arithmetic stands in are two subshells.
 		"((true); git push)":                                     push("."),
 		"(((true); git push) )":                                  push("."),
@@ -424,7 +424,7 @@ func TestHostile(t *testing.T) {
 
 // TestWork reads words in each way that they can be read: what takes too long is no way to a push.
 func TestWork(t *testing.T) {
-	for _, text := range []string{"env " + strings.Repeat("--x ", maxText/4-8), strings.Repeat("find . -exec ", maxText/13-3), strings.Repeat("x=$x$x$x;", 3000), "git rebase " + strings.Repeat("-x a ", maxText/5-10)} {
+	for _, text := range []string{"env " + strings.Repeat("--x ", maxText/4-8), strings.Repeat("find . -exec ", maxText/13-3), strings.Repeat("x=$x$x$x;", 3000), "git rebase " + strings.Repeat("-x a ", maxText/5-10), strings.Repeat("cd "+strings.Repeat("a", 200)+"\n", 500)} {
 		in := Parse(text+"git push", "")
 		if len(in.Actions) == 0 || !in.Actions[len(in.Actions)-1].Push {
 			t.Errorf("%.20s: %+v", text, in)
@@ -462,23 +462,43 @@ func TestMany(t *testing.T) {
 }
 
 // TestLong writes long texts: what a document says in a text of its own does not count, and what a shell reads, or what only looks like such a text, does.
+// Each is tried with a text that is parsed as a whole, and with one that is too deep for that.
 func TestLong(t *testing.T) {
-	fill := strings.Repeat("a line of text\n", maxText/10)
 	says := "git push origin main\ngit commit --no-verify is never used.\n"
-	for text, want := range map[string]Intent{
-		"cat > f <<'E'\n" + fill + says + "E\n":                                         {},
-		"cat > f <<\"E O\"\n" + fill + says + "E O\nls":                                 {},
-		"cat > f <<-'E'\n" + fill + "\t" + says + "\tE\ncat > g <<'E'\n" + says + "E\n": {},
-		"cat > f <<'E'\n" + fill + "E\ngit -C x push":                                   {Actions: []Action{{Push: true, Dir: "x", Unknown: tooLong}}},
-		"bash <<'E'\n" + fill + says + "E\n":                                            {Bypass: "--no-verify", Actions: []Action{{Push: true, Dir: ".", Unknown: tooLong}, {Dir: ".", Unknown: tooLong}}},
-		"cat <<'E' | sh\n" + fill + "git push\nE\n":                                     {Actions: []Action{{Push: true, Dir: ".", Unknown: tooLong}}},
-		"cat <<E\n" + fill + "$(git push)\nE\n":                                         {Actions: []Action{{Push: true, Dir: ".", Unknown: tooLong}}},
-		": \"<<'E'\"\ngit push\nE\n" + fill:                                             {Actions: []Action{{Push: true, Dir: ".", Unknown: tooLong}}},
-		"# <<'E'\ngit push\nE\n" + fill:                                                 {Actions: []Action{{Push: true, Dir: ".", Unknown: tooLong}}},
-		"cat <<'E'\n" + fill + "git push":                                               {Actions: []Action{{Push: true, Dir: ".", Unknown: tooLong}}},
-	} {
-		if got := Parse(text, ""); !reflect.DeepEqual(got, want) {
-			t.Errorf("%.40q ... %.40q\n got %+v\nwant %+v", text, text[len(text)-40:], got, want)
+	for fill, unknown := range map[string]string{strings.Repeat("a line of text\n", maxText/10): "", strings.Repeat("a; (line) of {text}\n", maxText/4): tooLong} {
+		pushed := func(dir string) Intent {
+			return Intent{Actions: []Action{{Push: true, Dir: dir, Unknown: unknown}}}
+		}
+		unread := func(dir string) Intent {
+			if unknown == "" {
+				return Intent{}
+			}
+			return pushed(dir)
+		}
+		for text, want := range map[string]Intent{
+			"cat > f <<'E'\n" + fill + says + "E\n":                                         {},
+			"cat > f <<\"E O\"\n" + fill + says + "E O\nls":                                 {},
+			"cat > f <<-'E'\n" + fill + "\t" + says + "\tE\ncat > g <<'E'\n" + says + "E\n": {},
+			"cat > f <<'E'\n" + fill + "E\ngit -C x push":                                   {Actions: []Action{{Push: true, Dir: "x", Unknown: unknown}}},
+			"bash <<'E'\n" + fill + says + "E\n":                                            {Bypass: "--no-verify", Actions: []Action{{Push: true, Dir: ".", Unknown: unknown}, {Dir: ".", Unknown: unknown}}},
+			"cat <<'E' | sh\n" + fill + "git push\nE\n":                                     pushed("."),
+			"cat <<E\n" + fill + "$(git push)\nE\n":                                         pushed("."),
+			": \"<<'E'\"\ngit push\nE\n" + fill:                                             pushed("."),
+			"# <<'E'\ngit push\nE\n" + fill:                                                 pushed("."),
+			"cat <<'E'\n" + fill + "git push":                                               unread("."),
+			// A line that ends the text of an earlier one cannot be read by itself.
+			"true '" + fill + "'; git push":                                       pushed("."),
+			"python3 -c \"" + fill + "\" && git push":                             pushed("."),
+			"git commit -m '" + fill + "' && echo":                                {Actions: []Action{{Push: unknown != "", Dir: ".", Unknown: unknown}}},
+			"printf %s " + strings.ReplaceAll(fill, "\n", " ") + "; git push":     pushed("."),
+			"git push; true " + strings.ReplaceAll(fill, "\n", " "):               pushed("."),
+			"true '" + strings.ReplaceAll(fill, "\n", " ") + "'; git push":        pushed("."),
+			"true '" + strings.ReplaceAll(fill, "\n", " ") + "' digit; ls pushed": {},
+			"true '" + fill + "'; ls":                                             {},
+		} {
+			if got := Parse(text, ""); !reflect.DeepEqual(got, want) {
+				t.Errorf("%.40q ... %.40q\n got %+v\nwant %+v", text, text[len(text)-40:], got, want)
+			}
 		}
 	}
 }

@@ -321,6 +321,13 @@ func (d *draft) matrices() {
 			continue
 		}
 		offer := file + " is a matrix with " + diag.Number(n, "binding") + ": extends = " + scaffold.List([]string{file}) + " in " + routing.FileName + " adds what it binds"
+		if dir := path.Dir(file); dir != "." && path.Base(file) == routing.FileName { // what it binds runs there
+			script := dir + "/" + scaffold.ScriptName
+			if others := d.glob(dir + "/*.dlct"); !d.exists(script) && len(others) > 0 {
+				script = others[0]
+			}
+			offer = file + " is the matrix of a project of its own, with " + diag.Number(n, "binding") + ": a line with tool = \"dialect run " + script + "\" runs it; see `dialect help monorepos`"
+		}
 		if findings.Count(diag.Error) > 0 {
 			offer = file + " is a matrix, and it does not load: dialect check --routing " + file
 		}

@@ -106,7 +106,7 @@ func (d *draft) bind(line string, b binding, source, install string) {
 		fmt.Fprintf(&t, "hint = %q\n", b.hint)
 	}
 	words := strings.Fields(line)
-	t.WriteString(packFiles(strings.ToLower(words[0]), words[2]))
+	t.WriteString(d.packFiles(strings.ToLower(words[0]), words[2]))
 	if d.add(line, t.String(), b.inputs, b.pins, source, install) {
 		d.Lines[len(d.Lines)-1].Outside = b.outside
 	}

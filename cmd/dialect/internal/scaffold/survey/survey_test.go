@@ -192,6 +192,8 @@ func TestLook(t *testing.T) {
 		{"a monorepo of many", files{"a/go.mod": "", "b/go.mod": "", "c/go.mod": "", "d/go.mod": "", "x/e/go.mod": "", "x/a/go.mod": "", "_x/go.mod": "", "_x/a.go": "", "empty/go.mod": "", "a/a.go": "", "b/a.go": "", "c/a.go": "", "d/a.go": "", "x/e/a.go": "", "x/a/a.go": ""}, nil},
 		{"a monorepo whose root covers what is below", files{"package.json": `{"workspaces": ["packages/*"], "scripts": {"test": "x"}}`, "packages/a/package.json": `{"scripts": {"test": "y"}}`, "go.work": "use ./m\n", "m/go.mod": ""}, []string{"node", "npm"}},
 		{"a context of Docker", files{"Makefile": "test:\n", "Dockerfile": "", ".dockerignore": ".git\n"}, []string{"make"}},
+		{"modules, one of which names another", files{"a/go.mod": "module a\n\nreplace b => ../b\n", "a/a.go": "", "b/go.mod": "module b\n", "b/b.go": ""}, nil},
+		{"matrices of projects below", files{"go.mod": "", "a/routing.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"true\"\ncwd = \"y\"\n", "a/y/z": "", "b/c/routing.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"true\"\n", "b/c/all.dlct": ""}, nil},
 		{"a matrix of others", files{"go.mod": "", ".agents/matrix.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"true\"\n", "broken.toml": "[commands.\n", "Cargo.lock.toml": "[x]\n"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
@@ -50,6 +51,8 @@ func (d *draft) pack(pack, name, line, source, install string) {
 			inputs = texts(e.Value)
 		case "pins":
 			pins = texts(e.Value)
+		case "files":
+			keys.WriteString(d.files(pack, texts(e.Value)))
 		default:
 			keys.WriteString(e.Key + " = " + string(text[e.Value.Start:e.Value.End]) + "\n")
 		}
@@ -59,7 +62,7 @@ func (d *draft) pack(pack, name, line, source, install string) {
 
 // packFiles returns the key `files` that a pack has for the verb and the noun, as a line of TOML: the project's own way to run a
 // tool reads the same files as the pack's.
-func packFiles(verb, noun string) string {
+func (d *draft) packFiles(verb, noun string) string {
 	for _, pack := range stdlib.Packs() {
 		text, _ := stdlib.Pack(pack)
 		tree, _ := tomltree.Parse(diag.NewSource(pack, text), true)
@@ -69,11 +72,33 @@ func packFiles(verb, noun string) string {
 		}
 		for _, e := range table.Entries {
 			if e.Key == "files" {
-				return "files = " + string(text[e.Value.Start:e.Value.End]) + "\n"
+				return d.files(pack, texts(e.Value))
 			}
 		}
 	}
 	return ""
+}
+
+// files returns the key `files`, as a line of TOML, for patterns of a pack: they are below the matrix, wherever the tool runs. A folder
+// below is all that a Go module is made of, unless its go.mod names others. What other languages import may lie beside it.
+func (d *draft) files(pack string, patterns []string) string {
+	if d.below != "" {
+		mod, err := d.read("go.mod")
+		local := regexp.MustCompile(`=>\s*["` + "`" + `]?(\.|/|[A-Za-z]:)`) // a replace by a folder
+		own := pack == "go" && err == nil && !local.Match(mod) && !d.exists("go.work") && !strings.ContainsAny(d.below, `*?[]{}\`)
+		var all []string
+		for _, p := range patterns {
+			anywhere := strings.HasPrefix(p, "**/")
+			if !anywhere || !own {
+				all = append(all, p)
+			}
+			if !anywhere || own {
+				all = append(all, d.below+"/"+p)
+			}
+		}
+		patterns = all
+	}
+	return "files = " + scaffold.List(patterns) + "\n"
 }
 
 func texts(v *tomltree.Value) (list []string) {

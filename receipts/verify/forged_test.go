@@ -1,0 +1,253 @@
+package verify
+
+import (
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// TestForgedFiles has records without the key, in the name of the step of a signed line, say other files than those on which an inner
+// command failed, which says none.
+func TestForgedFiles(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, forge := range []bool{false, true} {
+		m := newMaker(t)
+		bare := func(r *receipts.Receipt) { r.Run, r.Workspace = "r-6", nil }
+		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		m.receipt(started, bare)
+		if forge {
+			m.receipt(of("all")) // unsigned, of r-1/1, tree A
+		}
+		m.receipt(started, failing, bare)
+		if forge {
+			m.receipt(of("all"), func(r *receipts.Receipt) { r.Workspace.Before = treeB })
+		}
+		line := m.signedBy(s)
+		list := []receipts.Hash{line(of("all"))}
+		g := requestFor(list...)
+		g.Level = receipts.LevelKey
+		m.sign = s
+		m.signCheckpoint(s)
+		d := m.decide(Options{Keys: keys}, g)
+		m.gate(list, func(b *receipts.Gate) { b.Nested = d.Nested })
+		m.signCheckpoint(s)
+		res := ask(t, m.open(Options{Keys: keys}), asked(strict, nothing, signed))
+		if d.Passed() || res.Verdict != Failed {
+			t.Errorf("forged %v: the gate passes: %v; %s", forge, d.Passed(), told(res))
+		}
+	}
+}
+
+// TestForgedPass has somebody without the key write, after a signed gate, a pass in the name of a run of its line: it undoes nothing of what
+// failed below a later signed line.
+func TestForgedPass(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, attempt := range []int{1, 2} {
+		for _, forge := range []bool{false, true} {
+			for _, ask := range []func(*Query){nothing, strict} {
+				m := newMaker(t)
+				line := m.signedBy(s)
+				in := func(run string) func(*receipts.Receipt) { return func(r *receipts.Receipt) { r.Run = run } }
+				m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+				m.receipt(started, in("r-6"))
+				list := []receipts.Hash{line(of("all"), func(r *receipts.Receipt) { r.Attempt = attempt })}
+				g := requestFor(list...)
+				g.Level = receipts.LevelKey
+				m.sign = s
+				m.signCheckpoint(s)
+				d := m.decide(Options{Keys: keys}, g)
+				h := m.gate(list, func(b *receipts.Gate) { b.Nested = d.Nested })
+				m.sign = nil
+				m.run("r-5", func(r *receipts.Run) { r.Parent = "r-0/1" })
+				m.receipt(started, failing, in("r-5"))
+				line(of("all"), in("r-0"))
+				m.signCheckpoint(s)
+				if forge { // not even below the checkpoint
+					m.run("r-9", func(r *receipts.Run) { r.Parent = "r-1/1" })
+					m.receipt(started, in("r-9"))
+				}
+				res, err := m.open(Options{Keys: keys}).One(asked(nothing, signed, ask), h.String())
+				if err != nil || !d.Passed() || res.Verdict != Failed {
+					t.Errorf("attempt %d, forged %v: the gate passes: %v; %s, %v", attempt, forge, d.Passed(), told(res), err)
+				}
+			}
+		}
+	}
+}
+
+// TestForgedPassRefuses has such a pass not make of what is verified a thing that passed only at a second attempt.
+func TestForgedPassRefuses(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, forge := range []bool{false, true} {
+		m := newMaker(t)
+		line := m.signedBy(s)
+		in := func(run string) func(*receipts.Receipt) { return func(r *receipts.Receipt) { r.Run = run } }
+		m.run("r-5", func(r *receipts.Run) { r.Parent = "r-0/1" })
+		m.receipt(started, failing, in("r-5"))
+		line(of("all"), in("r-0"))
+		list := []receipts.Hash{line(of("all"))}
+		m.sign = s
+		m.gate(list)
+		m.signCheckpoint(s)
+		m.sign = nil
+		if forge {
+			m.run("r-9", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(started, in("r-9"))
+		}
+		if res := ask(t, m.open(Options{Keys: keys}), asked(nothing, signed, strict)); res.Verdict != Verified {
+			t.Errorf("forged %v: %s", forge, told(res))
+		}
+	}
+}
+
+// TestUnsignedBelow: what failed in a run that a signed line started counts for those who require nothing, with a signature or without.
+func TestUnsignedBelow(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, sign := range []bool{true, false} {
+		m := newMaker(t)
+		line := m.signedBy(s)
+		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-0/1" })
+		if sign {
+			m.sign = s
+		}
+		m.receipt(failing, of("suite"), func(r *receipts.Receipt) { r.Run = "r-6" })
+		m.sign = nil
+		line(of("all"), func(r *receipts.Receipt) { r.Run = "r-0" })
+		m.sign = s
+		m.gate([]receipts.Hash{m.receipt(of("vet"))})
+		m.signCheckpoint(s)
+		if res := ask(t, m.open(Options{Keys: keys}), asked(nothing, signed)); res.Verdict != Failed {
+			t.Errorf("signed %v: %s", sign, told(res))
+		}
+	}
+}
+
+// TestGateOfPart: who names nothing asks about the whole of a run, and not about that of a line of it.
+func TestGateOfPart(t *testing.T) {
+	two := func(r *receipts.Run) {
+		r.Planned = nil
+		for _, step := range []string{"1", "2"} {
+			r.Planned = append(r.Planned, receipts.Planned{Step: step, Line: 1, Command: receipts.CommandHash([]string{"all", step})})
+		}
+	}
+	one := func(r *receipts.Run) { two(r); r.Planned = r.Planned[1:] }
+	in := func(change func(*receipts.Receipt)) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Run, r.Step = "r-0", "2"; change(r) }
+	}
+	none := func(*receipts.Receipt) {}
+	for name, c := range map[string]struct {
+		begun func(*receipts.Run)     // the outer run, where the log has its beginning
+		line  func(*receipts.Receipt) // its line, where that has ended
+		ask   func(*Query)
+		want  Verdict
+	}{
+		"a line of several":             {two, in(none), nothing, Missing},
+		"what it covers is asked about": {two, in(none), strict, Verified},
+		"of another project":            {two, in(func(r *receipts.Receipt) { r.Place = receipts.Text("a") }), nothing, Verified},
+		"under other rules":             {two, in(func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} }), nothing, Verified},
+		"of an agent":                   {two, in(func(r *receipts.Receipt) { r.Apart = true }), nothing, Verified},
+		"a line that was asked for":     {func(r *receipts.Run) { one(r); r.Part, r.Script.Path = true, receipts.Text("q.dlct") }, in(none), nothing, Missing},
+		"of a text of one line":         {func(r *receipts.Run) { one(r); r.Part, r.Script.Path = true, receipts.Datum{} }, in(none), nothing, Verified},
+		"of a line that goes on":        {two, nil, nothing, Verified},
+		"the only line, or exec":        {one, in(none), nothing, Verified},
+		"of what is not known":          {nil, in(none), nothing, Verified},
+	} {
+		m := newMaker(t)
+		if c.begun != nil {
+			m.run("r-0", c.begun)
+		}
+		m.run("r-1", func(r *receipts.Run) { r.Parent = "r-0/2" })
+		m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Parent = "r-0/2" })
+		if c.line != nil {
+			m.receipt(of("all"), c.line)
+		}
+		if res := ask(t, m.open(Options{}), asked(c.ask)); res.Verdict != c.want {
+			t.Errorf("%s: %s\nwant %s", name, told(res), c.want)
+		}
+	}
+}
+
+// TestForgedAttempt has somebody without the key write, after all was signed, that a later attempt passed in a run that a signed line started.
+func TestForgedAttempt(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, forge := range []bool{false, true} {
+		m := newMaker(t)
+		line := m.signedBy(s)
+		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-0/1" })
+		m.receipt(failing, of("suite"), func(r *receipts.Receipt) { r.Run = "r-6" })
+		line(of("all"), func(r *receipts.Receipt) { r.Run = "r-0" })
+		m.sign = s
+		m.gate([]receipts.Hash{m.receipt(of("vet"))})
+		m.signCheckpoint(s)
+		m.sign = nil
+		if forge {
+			m.receipt(of("suite"), func(r *receipts.Receipt) { r.Run, r.Attempt = "r-6", 2 })
+		}
+		if res := ask(t, m.open(Options{Keys: keys}), asked(nothing, signed)); res.Verdict != Failed {
+			t.Errorf("forged %v: %s", forge, told(res))
+		}
+	}
+}
+
+// TestUndoneUnderBinding: for a gate, as for a verdict, a pass under no binding does not undo what failed under one.
+func TestUndoneUnderBinding(t *testing.T) {
+	for _, c := range []struct {
+		failed, last func(*receipts.Receipt)
+		want         bool
+	}{
+		{func(*receipts.Receipt) {}, func(*receipts.Receipt) {}, true},
+		{func(r *receipts.Receipt) { r.Binding = "" }, func(*receipts.Receipt) {}, true},
+		{func(*receipts.Receipt) {}, func(r *receipts.Receipt) { r.Binding = "" }, false},
+	} {
+		m := newMaker(t)
+		first := m.receipt()
+		m.receipt(failing, c.failed)
+		g := requestFor(first, m.receipt(c.last))
+		g.Strict = false
+		if d := m.decide(Options{}, g); d.Passed() != c.want {
+			t.Errorf("it passes: %v; %v", d.Passed(), d.Refusals)
+		}
+	}
+}
+
+// TestRetriesOfRules: of a run that a line started, retries excuse what the rules that are asked for say, and a later attempt what has the level.
+func TestRetriesOfRules(t *testing.T) {
+	s, keys := newSigner(t)
+	inner := func(m *maker, change func(*receipts.Receipt)) []receipts.Hash {
+		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		in := func(r *receipts.Receipt) { r.Run, r.Step = "r-6", "1"; change(r) }
+		m.receipt(failing, in)
+		return []receipts.Hash{m.receipt(in, func(r *receipts.Receipt) { r.Attempt = max(r.Attempt, 1) })}
+	}
+	for name, c := range map[string]struct {
+		change func(*receipts.Receipt)
+		signed bool
+		want   Verdict
+	}{
+		"of these rules":       {func(*receipts.Receipt) {}, false, Verified},
+		"of another matrix":    {func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} }, false, Flaky},
+		"of another place":     {func(r *receipts.Receipt) { r.Place = receipts.Text("a") }, false, Flaky},
+		"below a signed line":  {func(*receipts.Receipt) {}, true, Verified},
+		"and of other rules":   {func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} }, true, Flaky},
+		"a later attempt, too": {func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9}; r.Attempt = 2 }, true, Flaky},
+	} {
+		m := newMaker(t)
+		nested := inner(m, c.change)
+		q := asked(nothing, strict, func(q *Query) { q.Retries = map[string]bool{"check_lint": true} })
+		o := Options{}
+		line := []receipts.Hash{}
+		if c.signed {
+			line = append(line, m.signedBy(s)(of("all")))
+			m.sign, o.Keys, q.Level = s, keys, receipts.LevelKey
+		} else {
+			line = append(line, m.receipt(of("all")))
+		}
+		m.gate(line, func(g *receipts.Gate) { g.Nested = nested })
+		if c.signed {
+			m.signCheckpoint(s)
+		}
+		if res := ask(t, m.open(o), q); res.Verdict != c.want {
+			t.Errorf("%s: %s\nwant %s", name, told(res), c.want)
+		}
+	}
+}
