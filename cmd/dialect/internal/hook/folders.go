@@ -85,14 +85,15 @@ func within(dir string, set map[string]bool) bool {
 }
 
 // toVerify returns the folders of a tip that a push has to verify, and those that had rules, of which bases says where, and have none. It is "." alone
-// where the root has rules, or had, or nothing has. A folder that is what one of bases has needs nothing, and nor does one that is gone.
-func (f *folders) toVerify(bases []*folders) (verify []string, gone map[string]string) {
+// where the root has rules, or had, or nothing has. For each place that the tip is pushed to, bases has what may be there. A folder that one of them has,
+// in each place, needs nothing, and nor does one that is gone.
+func (f *folders) toVerify(bases [][]*folders) (verify []string, gone map[string]string) {
 	own, all := make(map[string]bool), make(map[string]bool)
 	for _, dir := range f.ruled {
 		own[dir], all[dir] = true, true
 	}
 	gone = make(map[string]string)
-	for _, b := range bases {
+	for _, b := range slices.Concat(bases...) {
 		for _, dir := range b.ruled {
 			all[dir] = true
 			if f.ids[dir] != "" && !within(dir, own) {
@@ -104,7 +105,9 @@ func (f *folders) toVerify(bases []*folders) (verify []string, gone map[string]s
 		return []string{"."}, nil
 	}
 	for _, dir := range slices.Sorted(maps.Keys(own)) {
-		if !slices.ContainsFunc(bases, func(b *folders) bool { return b.ids[dir] == f.ids[dir] }) {
+		if len(bases) == 0 || slices.ContainsFunc(bases, func(place []*folders) bool {
+			return !slices.ContainsFunc(place, func(b *folders) bool { return b.ids[dir] == f.ids[dir] })
+		}) {
 			verify = append(verify, dir)
 		}
 	}

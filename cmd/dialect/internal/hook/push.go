@@ -34,9 +34,6 @@ const maxRefs = 500
 // pushWait bounds how long a push is looked at.
 const pushWait = time.Minute
 
-// maxOnto bounds how many commits of the remote are looked at for one tip.
-const maxOnto = 20
-
 // Push answers git's pre-push hook: whether the tips that are pushed are verified. What git writes of a push is read from in; where pre-commit
 // is between, its variables say it. remote is the name of the remote, or its URL. It returns what to say of each tip that is refused, and what to
 // warn of; a fault of our own before the rules are known, a ref that is deleted, and a commit without rules where nothing before it had any refuse nothing; what git wrote and
@@ -82,13 +79,23 @@ func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	if hidden && p.hides() {
 		p.refuse("pre-commit names one ref of a push at most, and the others are not seen\n  next: dialect hook install --git, once in each clone")
 	}
-	for _, tip := range tips {
-		if p.check(tip); ctx.Err() != nil && len(tips) > 1 {
-			p.refuse(fmt.Sprintf("the refs from %s on were not checked within a minute\n  next: push fewer at once", tip.name))
-			break
-		}
-	}
+	p.checkAll(tips)
 	return p.refused, p.warnings
+}
+
+// checkAll checks tips. Where the time is over, nothing is known of the rest: also of one, which its writer can make slow.
+func (p *push) checkAll(tips []tip) {
+	for i, tip := range tips {
+		if p.check(tip); p.ctx.Err() == nil {
+			continue
+		}
+		if i == len(tips)-1 {
+			p.refuse(fmt.Sprintf("%s was not checked within a minute\n  next: push again, or verify it in CI%s", tip.name, meant))
+		} else {
+			p.refuse(fmt.Sprintf("the refs from %s on were not checked within a minute\n  next: push fewer at once", tip.name))
+		}
+		return
+	}
 }
 
 // A push is what was found out about one.
@@ -192,25 +199,32 @@ func (p *push) hides() bool {
 	return err == nil && len(f.ruled) > 0 || err != nil && unlisted(p.ctx, root, git.Here(root), "HEAD")
 }
 
-// bases returns what the remote has of a tip, as far as it is here: the refs that it is pushed to, else its branches as they were last seen.
-func (p *push) bases(root string, t tip) (list []*folders) {
-	add := func(rev, name string) {
+// bases returns what the remote has in each place that a tip is pushed to, as far as it is here: the commit that is there, else its branches as they
+// were last seen, which is empty where nothing is known.
+func (p *push) bases(root string, t tip) (list [][]*folders) {
+	of := func(rev, name string) (list []*folders) {
 		if f, err := foldersOf(p.ctx, root, git.Here(root), rev); err == nil {
 			f.rev = name
-			list = append(list, f)
+			list = []*folders{f}
+		}
+		return list
+	}
+	unknown := false
+	for _, rev := range t.onto {
+		if known := of(rev, rev[:min(12, len(rev))]); known != nil {
+			list = append(list, known)
+		} else {
+			unknown = true
 		}
 	}
-	for _, rev := range t.onto[:min(len(t.onto), maxOnto)] {
-		if strings.Trim(rev, "0") != "" {
-			add(rev, rev[:min(12, len(rev))])
-		}
+	if !unknown {
+		return list
 	}
-	if len(list) == 0 {
-		for _, branch := range lastSeen(p.remote) {
-			add("refs/remotes/"+branch, branch)
-		}
+	var seen []*folders
+	for _, branch := range lastSeen(p.remote) {
+		seen = append(seen, of("refs/remotes/"+branch, branch)...)
 	}
-	return list
+	return append(list, seen)
 }
 
 // judge asks about a tip in the present folder, which is dir, from the root; empty for the root itself.
@@ -282,7 +296,9 @@ func pushed(ctx context.Context, in io.Reader) (tips []tip, hidden bool, err err
 		}
 		short := strings.TrimPrefix(strings.TrimPrefix(name, "refs/heads/"), "refs/tags/")
 		if i := slices.IndexFunc(tips, func(t tip) bool { return t.rev == rev }); i >= 0 {
-			tips[i].onto = append(tips[i].onto, onto)
+			if !slices.Contains(tips[i].onto, onto) {
+				tips[i].onto = append(tips[i].onto, onto)
+			}
 		} else if len(tips) <= maxRefs {
 			tips = append(tips, tip{cmp.Or(short, rev), rev, []string{onto}})
 		}
@@ -345,7 +361,7 @@ func upstream(ctx context.Context, dir, remote string, onto ...string) string {
 		return ""
 	}
 	known := true
-	for _, rev := range onto[:min(len(onto), maxOnto)] {
+	for _, rev := range onto {
 		_, err := workspace.Resolve(ctx, dir, rev, workspace.Options{})
 		switch known = known && err == nil; {
 		case strings.Trim(rev, "0") == "":

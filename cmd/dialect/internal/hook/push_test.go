@@ -74,19 +74,23 @@ func TestFolders(t *testing.T) {
 	two := []string{"a=1", "a/routing.toml", "b=2", "b/c=3", "b/c/routing.toml", "b/c/d=4", "b/c/d/routing.toml", "x/my-routing.toml"}
 	for name, c := range map[string]struct {
 		tip          *folders
-		bases        []*folders
+		bases        [][]*folders
 		verify, gone []string
 	}{
 		"nothing":                     {of("a=1", "a/x"), nil, []string{"."}, nil},
 		"the root":                    {of("a=1", "a/routing.toml", "routing.toml"), nil, []string{"."}, nil},
-		"the root, before":            {of("a=1", "a/routing.toml"), []*folders{of("routing.toml")}, []string{"."}, nil},
+		"the root, before":            {of("a=1", "a/routing.toml"), [][]*folders{{of("routing.toml")}}, []string{"."}, nil},
 		"all, of a new remote":        {of(two...), nil, []string{"a", "b/c"}, nil},
-		"one that changed":            {of(two...), []*folders{of("a=1", "a/routing.toml", "b=9", "b/c=8", "b/c/routing.toml")}, []string{"b/c"}, nil},
-		"none changed":                {of(two...), []*folders{of("a=0"), of(two...)}, nil, nil},
-		"rules gone":                  {of("a=9", "a/x"), []*folders{of("a=1", "a/routing.toml")}, nil, []string{"a"}},
-		"rules gone below others":     {of("a=9", "a/b=8", "a/routing.toml"), []*folders{of("a=1", "a/b=2", "a/b/routing.toml")}, []string{"a"}, nil},
-		"the folder is gone":          {of("b=9", "b/x"), []*folders{of("a=1", "a/routing.toml")}, nil, nil},
-		"the folder has another name": {of("b=1", "b/routing.toml"), []*folders{of("a=1", "a/routing.toml")}, []string{"b"}, nil},
+		"one that changed":            {of(two...), [][]*folders{{of("a=1", "a/routing.toml", "b=9", "b/c=8", "b/c/routing.toml")}}, []string{"b/c"}, nil},
+		"none changed":                {of(two...), [][]*folders{{of("a=0"), of(two...)}}, nil, nil},
+		"by one place, not by two":    {of(two...), [][]*folders{{of("a=0")}, {of(two...)}}, []string{"a", "b/c"}, nil},
+		"another in each place":       {of(two...), [][]*folders{{of("a=1", "a/routing.toml", "b/c=8")}, {of(two...), of("a=8")}}, []string{"b/c"}, nil},
+		"nothing known of one place":  {of(two...), [][]*folders{{of(two...)}, nil}, []string{"a", "b/c"}, nil},
+		"gone from one place":         {of("a=9", "a/x"), [][]*folders{{of("a=9", "a/x")}, {of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
+		"rules gone":                  {of("a=9", "a/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
+		"rules gone below others":     {of("a=9", "a/b=8", "a/routing.toml"), [][]*folders{{of("a=1", "a/b=2", "a/b/routing.toml")}}, []string{"a"}, nil},
+		"the folder is gone":          {of("b=9", "b/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, nil},
+		"the folder has another name": {of("b=1", "b/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml")}}, []string{"b"}, nil},
 	} {
 		verify, gone := c.tip.toVerify(c.bases)
 		var lost []string
@@ -106,9 +110,22 @@ func FuzzFolders(f *testing.F) {
 		a, err := parseFolders("tip", tip)
 		b, err2 := parseFolders("base", base)
 		if err == nil && err2 == nil {
-			a.toVerify([]*folders{b})
+			a.toVerify([][]*folders{{b}})
 		}
 	})
+}
+
+// TestPushedLate refuses what was not looked at in time, be it one ref.
+func TestPushedLate(t *testing.T) {
+	newProject(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, tips := range [][]tip{{{"main", strings.Repeat("1", 40), []string{""}}}, {{"one", "1", nil}, {"two", "2", nil}}} {
+		p := &push{ctx: ctx}
+		if p.checkAll(tips); !strings.Contains(strings.Join(p.refused, "\n"), "not checked within a minute") {
+			t.Errorf("%v: refused %q, warned %q", tips, p.refused, p.warnings)
+		}
+	}
 }
 
 // TestPushedUnasked refuses a commit with rules where nothing can be asked about it: an agent sets variables.

@@ -86,7 +86,11 @@ func (r *run) stop(f decide.Stop, s *journal.Session) reply {
 		e.Unchanged, e.NewRules = unchanged, s.Rules != "" && s.Rules != l.q.Rules()
 		if snap := l.q.Snapshot(); l.res != nil && l.res.Verdict != verify.Verified && snap != nil {
 			paths, ok := since(s.Kept(journal.AtPrompt), snap)
-			e.Ignored = ok && ignored(r.ctx, l.q, paths) || l.res.Verdict == verify.Stale && ignored(r.ctx, l.q, bare(l.doc.Changed))
+			if e.Ignored = ok && ignored(r.ctx, l.q, paths); !e.Ignored && l.res.Verdict == verify.Stale && ignored(r.ctx, l.q, bare(l.doc.Changed)) {
+				if e.Ignored, err = r.verifiedThen(l); err != nil {
+					return err
+				}
+			}
 		}
 		if e.Verdict == verify.Failed {
 			if e.Old = r.old(l, s); e.Old {
@@ -135,6 +139,16 @@ func (r *run) stop(f decide.Stop, s *journal.Session) reply {
 		return fault("not-counted", err) // what cannot be counted has no bound
 	}
 	return out
+}
+
+// verifiedThen reports whether the files were verified as they were at the gate of l: a gate of a part of what has to pass, or one after which that
+// failed, says nothing of what did not change since.
+func (r *run) verifiedThen(l *look) (bool, error) {
+	if l.res.Body == nil || l.res.Body.Tree == nil {
+		return false, nil
+	}
+	res, err := l.q.At(*l.res.Body.Tree).AskWhole(r.ctx, "", cmp.Or(r.head, "HEAD"))
+	return err == nil && res.Verdict == verify.Verified, err
 }
 
 // bare returns the paths of a document without what stands in parentheses after them.
