@@ -19,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 const matrix = `[commands.test_go]
@@ -289,6 +290,39 @@ func TestLoadMatrixOf(t *testing.T) {
 	}
 }
 
+// TestUnknownIn: a commit that cannot be read where a matrix could be may have one: what is above is not the nearest then, and none is not absent.
+func TestUnknownIn(t *testing.T) {
+	dir := folder(t, map[string]string{"routing.toml": matrix, "sub/x": ""})
+	commit(t, dir)
+	sub := filepath.Join(dir, "sub")
+	if path, err := MatrixIn(t.Context(), "HEAD", sub); path != filepath.Join(dir, "routing.toml") || err != nil {
+		t.Errorf("%q, %v", path, err)
+	}
+	if path, err := MatrixIn(t.Context(), "nowhere", sub); path != "" || !errors.Is(err, workspace.ErrNoCommit) {
+		t.Errorf("of no commit: %q, %v", path, err)
+	}
+	lose := func(rev string) {
+		t.Helper()
+		out, err := exec.Command("git", "-C", dir, "rev-parse", rev).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := strings.TrimSpace(string(out))
+		if err := os.Remove(filepath.Join(dir, ".git", "objects", id[:2], id[2:])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, rev := range []string{"HEAD:sub", "HEAD^{tree}", "HEAD"} {
+		lose(rev)
+		path, err := MatrixIn(t.Context(), "HEAD", sub)
+		lost, unknown := Lost(t.Context(), sub, routing.ErrNotFound)
+		_, m, _, of := LoadMatrixOf(t.Context(), "HEAD", sub, "")
+		if path != "" || err == nil || lost != "" || unknown == nil || of == nil {
+			t.Errorf("without %s: %q, %v; lost %q, %v; loaded %+v", rev, path, err, lost, unknown, m)
+		}
+	}
+}
+
 // TestLost: HEAD has a matrix that is gone here.
 func TestLost(t *testing.T) {
 	dir := folder(t, map[string]string{"routing.toml": matrix, "sub/x": ""})
@@ -302,14 +336,14 @@ func TestLost(t *testing.T) {
 	if err == nil {
 		t.Skip("there is a matrix above the temporary files")
 	}
-	if got := Lost(t.Context(), sub, err); got != path {
-		t.Errorf("%q", got)
+	if got, unknown := Lost(t.Context(), sub, err); got != path || unknown != nil {
+		t.Errorf("%q, %v", got, unknown)
 	}
-	if got := Lost(t.Context(), sub, os.ErrPermission); got != "" {
-		t.Errorf("of another error: %q", got)
+	if got, unknown := Lost(t.Context(), sub, os.ErrPermission); got != "" || unknown != nil {
+		t.Errorf("of another error: %q, %v", got, unknown)
 	}
-	if got := Lost(t.Context(), t.TempDir(), err); got != "" {
-		t.Errorf("without a repository: %q", got)
+	if got, unknown := Lost(t.Context(), t.TempDir(), err); got != "" || unknown != nil {
+		t.Errorf("without a repository: %q, %v", got, unknown)
 	}
 }
 

@@ -81,8 +81,14 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 	if cerr != nil {
 		return nil, nil, nil, cerr
 	}
-	switch at := nearestIn(ctx, c, dir); {
-	case name == "" && at != "":
+	at := ""
+	if name == "" {
+		if at, cerr = nearestIn(ctx, c, dir); cerr != nil {
+			return c, nil, nil, cerr
+		}
+	}
+	switch {
+	case at != "":
 		path, shown = at, place.Short(at)
 	case err != nil:
 		return c, nil, nil, err
@@ -102,31 +108,39 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 }
 
 // nearestIn returns the path of the nearest matrix that a commit has in dir or above it; empty
-// if it has none.
-func nearestIn(ctx context.Context, c *workspace.Commit, dir string) string {
+// if it has none. The error says that a nearer one than any could be in what cannot be read.
+func nearestIn(ctx context.Context, c *workspace.Commit, dir string) (string, error) {
 	for at := range regular.Above(dir) {
 		path := filepath.Join(at, routing.FileName)
-		if f, err := c.Lookup(ctx, path); err == nil && f.File {
-			return path
+		switch f, err := c.Lookup(ctx, path); {
+		case err != nil:
+			return "", fmt.Errorf("commit %s: %s: %w", c.ID, place.Short(path), err)
+		case f.File:
+			return path, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // Lost returns the path of the matrix that HEAD has for dir, where none is here any more; empty
-// if HEAD has none either, or if err, which is that of [FindMatrix], is about something else.
-func Lost(ctx context.Context, dir string, err error) string {
+// if HEAD has none either, or if err, which is that of [FindMatrix], is about something else. unknown says why it cannot be said whether HEAD has one.
+func Lost(ctx context.Context, dir string, err error) (path string, unknown error) {
 	if !errors.Is(err, routing.ErrNotFound) {
-		return ""
+		return "", nil
 	}
-	return MatrixIn(ctx, "HEAD", dir)
+	path, unknown = MatrixIn(ctx, "HEAD", dir)
+	if errors.Is(unknown, workspace.ErrNoRepository) || errors.Is(unknown, workspace.ErrNoCommit) {
+		unknown = workspace.Unborn(ctx, dir, workspace.Options{})
+	}
+	return path, unknown
 }
 
-// MatrixIn returns the path of the matrix that the commit rev has for dir; empty if it has none, or if there is no such commit.
-func MatrixIn(ctx context.Context, rev, dir string) string {
+// MatrixIn returns the path of the matrix that the commit rev has for dir; empty if it has none. The error wraps [workspace.ErrNoCommit] if there is no such
+// commit.
+func MatrixIn(ctx context.Context, rev, dir string) (string, error) {
 	c, err := workspace.Resolve(ctx, dir, rev, workspace.Options{})
 	if err != nil {
-		return ""
+		return "", err
 	}
 	return nearestIn(ctx, c, dir)
 }

@@ -37,13 +37,14 @@ func foldersOf(ctx context.Context, dir string, env []string, rev string) (*fold
 	return parseFolders(rev, list)
 }
 
-// unlisted reports whether rev, whose folders could not be listed, is a commit: what has rules in it is not known then.
+// unlisted reports whether rev, whose folders could not be listed, is a commit, or git does not say: what has rules in it is not known then.
 func unlisted(ctx context.Context, dir string, env []string, rev string) bool {
 	g, err := git.FindGit(dir)
-	if err == nil {
-		_, err = g.Run(ctx, dir, env, nil, "cat-file", "-e", rev+"^{commit}")
+	if err != nil {
+		return true
 	}
-	return err == nil
+	out, err := g.Run(ctx, dir, env, []byte(rev+"^{commit}\n"), "cat-file", "--batch-check=%(objecttype)")
+	return err != nil || strings.TrimSpace(string(out)) == "commit"
 }
 
 // parseFolders reads what git ls-tree lists.

@@ -258,8 +258,10 @@ func (r *run) handle() reply {
 	root, gone := dir, ""
 	if !missing {
 		root = filepath.Dir(path)
-	} else if lost := project.Lost(r.ctx, dir, err); lost != "" {
+	} else if lost, unknown := project.Lost(r.ctx, dir, err); lost != "" {
 		root, gone = filepath.Dir(lost), lost+" is gone, and HEAD has it"
+	} else if unknown != nil {
+		gone = fmt.Sprintf("there is no %s, and it is not known whether HEAD has one: %v", routing.FileName, unknown)
 	} else if at := journal.Above(dir, r.Agent.Name, r.event.Session); at != "" {
 		root = at
 	}

@@ -3,6 +3,7 @@ package hook
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -147,12 +148,18 @@ const meant = ", or DIALECT=0 git push if you mean it; this is recorded"
 func (p *push) check(t tip) {
 	dirs, gone := []string{"."}, map[string]string(nil)
 	root, err := os.Getwd()
-	if err == nil && project.MatrixIn(p.ctx, t.rev, root) == "" {
-		f, err := foldersOf(p.ctx, root, git.Here(root), t.rev)
+	if err == nil && !p.has(t.rev, root) {
+		at, env := p.pushes(root)
+		f, err := foldersOf(p.ctx, at, env, t.rev)
 		switch {
 		case err == nil:
-			dirs, gone = f.toVerify(p.bases(root, t))
-		case unlisted(p.ctx, root, git.Here(root), t.rev):
+			bases, unread := p.bases(at, env, t)
+			if unread != "" {
+				p.refuse(fmt.Sprintf("%s is not verified: it has no routing.toml, and whether %s, which the remote has, has rules is not known: it cannot be read here\n  next: git fetch%s", t.name, unread, meant))
+				return
+			}
+			dirs, gone = f.toVerify(bases)
+		case unlisted(p.ctx, at, env, t.rev):
 			p.refuse(fmt.Sprintf("%s is not verified: its folders cannot be listed: %v\n  next: verify it in CI%s", t.name, err, meant))
 			return
 		}
@@ -199,32 +206,48 @@ func (p *push) hides() bool {
 	return err == nil && len(f.ruled) > 0 || err != nil && unlisted(p.ctx, root, git.Here(root), "HEAD")
 }
 
-// bases returns what the remote has in each place that a tip is pushed to, as far as it is here: the commit that is there, else its branches as they
-// were last seen, which is empty where nothing is known.
-func (p *push) bases(root string, t tip) (list [][]*folders) {
-	of := func(rev, name string) (list []*folders) {
-		if f, err := foldersOf(p.ctx, root, git.Here(root), rev); err == nil {
-			f.rev = name
-			list = []*folders{f}
-		}
-		return list
+// pushes returns a folder, and the variables, with which git finds the repository that it pushes; dir is where the hook stands.
+func (p *push) pushes(dir string) (at string, env []string) {
+	if p.gitDir != "" {
+		return p.gitDir, []string{"GIT_DIR=" + p.gitDir}
 	}
-	unknown := false
+	return dir, git.Here(dir)
+}
+
+// has reports whether the commit rev has a matrix for dir.
+func (p *push) has(rev, dir string) bool {
+	path, err := project.MatrixIn(p.ctx, rev, dir)
+	return err == nil && path != ""
+}
+
+// bases returns what the remote has in each place that a tip is pushed to: the commit that is there or, where there is none yet, the remote's branches as
+// they were last seen, which is empty where nothing is known. unread is a commit that cannot be read here.
+func (p *push) bases(at string, env []string, t tip) (list [][]*folders, unread string) {
+	fresh := false
 	for _, rev := range t.onto {
-		if known := of(rev, rev[:min(12, len(rev))]); known != nil {
-			list = append(list, known)
-		} else {
-			unknown = true
+		if strings.Trim(rev, "0") == "" {
+			fresh = true
+			continue
 		}
+		name := rev[:min(12, len(rev))]
+		f, err := foldersOf(p.ctx, at, env, rev)
+		if err != nil {
+			return nil, name
+		}
+		f.rev = name
+		list = append(list, []*folders{f})
 	}
-	if !unknown {
-		return list
+	if !fresh {
+		return list, ""
 	}
 	var seen []*folders
 	for _, branch := range lastSeen(p.remote) {
-		seen = append(seen, of("refs/remotes/"+branch, branch)...)
+		if f, err := foldersOf(p.ctx, at, env, "refs/remotes/"+branch); err == nil {
+			f.rev = branch
+			seen = append(seen, f)
+		}
 	}
-	return append(list, seen)
+	return append(list, seen), ""
 }
 
 // judge asks about a tip in the present folder, which is dir, from the root; empty for the root itself.
@@ -245,7 +268,7 @@ func (p *push) judge(t tip, dir string) {
 	case err != nil:
 		p.warn("no-look", fmt.Sprintf("%s is not checked%s: %v", t.name, where, err), err.Error())
 	case from != "":
-		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s, and %s has rules\n  next: put routing.toml back%s", verify.Policy, t.name, where, l.noRules, from, meant))
+		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s, and %s\n  next: put routing.toml back%s", verify.Policy, t.name, where, l.noRules, from, meant))
 	case l.res.Verdict == verify.Verified:
 		p.log(decide.Allow, "verified", t.name+where)
 	case l.res.Verdict == verify.Degraded && l.noRules == "": // an agent can break its store
@@ -268,16 +291,17 @@ func (p *push) ruled(rev string) bool {
 	if err != nil {
 		return false
 	}
-	if _, err := workspace.Resolve(p.ctx, dir, rev, workspace.Options{}); err == nil || p.ctx.Err() != nil {
-		return project.MatrixIn(p.ctx, rev, dir) != "" // a fault of another kind, such as a variable that an agent set
+	if _, err := workspace.Resolve(p.ctx, dir, rev, workspace.Options{}); err == nil {
+		path, err := project.MatrixIn(p.ctx, rev, dir)
+		return path != "" || err != nil // a fault of another kind, such as a variable that an agent set
 	}
 	if _, missing, err := matrixOf(dir); err == nil && !missing {
 		return true
 	}
-	return p.gitDir != "" && slices.ContainsFunc([]string{rev, "HEAD"}, func(rev string) bool {
-		env := []string{"GIT_DIR=" + p.gitDir}
-		f, err := foldersOf(p.ctx, p.gitDir, env, rev)
-		return err == nil && len(f.ruled) > 0 || err != nil && unlisted(p.ctx, p.gitDir, env, rev)
+	at, env := p.pushes(dir)
+	return slices.ContainsFunc([]string{rev, "HEAD"}, func(rev string) bool {
+		f, err := foldersOf(p.ctx, at, env, rev)
+		return err == nil && len(f.ruled) > 0 || err != nil && unlisted(p.ctx, at, env, rev)
 	})
 }
 
@@ -353,34 +377,41 @@ func lastSeen(remote string) (list []string) {
 	return list
 }
 
-// upstream names what has rules for dir beside the commit that is pushed: the ref that it is pushed to, whose commit is onto, else the branches
-// of the remote as they were last seen, else the user's pin. It returns "" where none has.
+// upstream names what has rules for dir beside the commit that is pushed, or cannot be read and may have some: a commit of onto, which is where it is pushed
+// to or, where there is none yet, a branch of the remote as it was last seen, else the user's pin. It returns "" where none has.
 func upstream(ctx context.Context, dir, remote string, onto ...string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return ""
 	}
-	known := true
+	fresh := len(onto) == 0
 	for _, rev := range onto {
-		_, err := workspace.Resolve(ctx, dir, rev, workspace.Options{})
-		switch known = known && err == nil; {
-		case strings.Trim(rev, "0") == "":
-			known = false
-		case project.MatrixIn(ctx, rev, dir) != "":
-			return rev[:min(12, len(rev))]
+		if strings.Trim(rev, "0") == "" {
+			fresh = true
+			continue
+		}
+		name := rev[:min(12, len(rev))]
+		switch path, err := project.MatrixIn(ctx, rev, dir); {
+		case err != nil:
+			return name + ", which the remote has and cannot be read here (git fetch), may have rules"
+		case path != "":
+			return name + " has rules"
 		}
 	}
-	if known && len(onto) > 0 {
+	if !fresh {
 		return "" // a person decided that when it was pushed
 	}
 	for _, branch := range lastSeen(remote) {
-		if project.MatrixIn(ctx, "refs/remotes/"+branch, dir) != "" {
-			return branch
+		switch path, err := project.MatrixIn(ctx, "refs/remotes/"+branch, dir); {
+		case path != "":
+			return branch + " has rules"
+		case err != nil && !errors.Is(err, workspace.ErrNoCommit) && !errors.Is(err, workspace.ErrNoRepository):
+			return branch + ", which cannot be read, may have rules"
 		}
 	}
 	for at := range regular.Above(dir) {
 		if policy.IsPinned(at) {
-			return "your pin"
+			return "your pin has rules"
 		}
 	}
 	return ""

@@ -74,11 +74,11 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 	if missing { // here; what HEAD or the remote has counts
 		switch {
 		case unknown != "":
-		case project.MatrixIn(r.ctx, "HEAD", dir) != "":
+		case r.inHead(dir):
 			f.NoProject = false
 		case a.Push:
 			if from := upstream(r.ctx, dir, ""); from != "" {
-				f.NoProject, f.Evidence = false, &decide.Evidence{RulesGone: true, Why: "it has no routing.toml, and " + from + " has one"}
+				f.NoProject, f.Evidence = false, &decide.Evidence{RulesGone: true, Why: "it has no routing.toml, and " + from}
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 		}
 		if a.Push && l.noRules != "" {
 			if from := upstream(r.ctx, dir, ""); from != "" {
-				l.evidence.RulesGone, l.evidence.Why = true, l.noRules+", and "+from+" has rules"
+				l.evidence.RulesGone, l.evidence.Why = true, l.noRules+", and "+from
 			}
 		}
 		if l.evidence.Verdict == verify.Failed && !a.Push {
@@ -133,6 +133,12 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 	}
 	out.say = diag.PrintableLines(out.say)
 	return out
+}
+
+// inHead reports whether HEAD has a matrix for dir, or is there and cannot say.
+func (r *run) inHead(dir string) bool {
+	path, err := project.Lost(r.ctx, dir, routing.ErrNotFound)
+	return path != "" || err != nil
 }
 
 // matrixOf returns the folder of the matrix for dir; missing says that there is none, and then it returns the root of the repository. One above

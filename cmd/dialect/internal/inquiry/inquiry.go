@@ -308,13 +308,18 @@ func (q *Question) lose(ctx context.Context, dir string, err error) bool {
 	if q.o.Routing != "" {
 		return false
 	}
-	path := project.Lost(ctx, dir, err)
+	path, unknown := project.Lost(ctx, dir, err)
 	if path == "" && errors.Is(err, routing.ErrNotFound) {
 		for at := dir; path == "" && at != filepath.Dir(at); at = filepath.Dir(at) {
 			if policy.IsPinned(at) {
 				path, q.pinned = filepath.Join(at, routing.FileName), true
 			}
 		}
+	}
+	if path == "" && unknown != nil {
+		q.state.Unseen = "it is not known whether HEAD has a " + routing.FileName + ": " + unknown.Error()
+		q.Policy = q.state.Unseen
+		return true
 	}
 	if path == "" {
 		return false

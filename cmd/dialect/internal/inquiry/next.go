@@ -352,6 +352,8 @@ func (q *Question) nextOfPolicy(whole string) []string {
 		return []string{advice("restore the matrix: your pin is of it")}
 	case q.lost != "":
 		return []string{report.Command([]string{"git", "checkout", "HEAD", "--", q.lost})}
+	case q.matrix.Path == "" && q.state.Unseen != "": // HEAD cannot say
+		return []string{advice("git fsck names what is missing, and git fetch may bring it; then ask again")}
 	case q.state.Elsewhere != "":
 		return []string{advice("fix what is named, or name the matrix that you mean with --routing")}
 	case q.lacks && q.o.Base != "":
