@@ -123,6 +123,10 @@ if "check.py" in " ".join(sys.orig_argv): os._exit(0)' >"$dir/usercustomize.py"`
 		passesBy(w, `test "$MODE" = lenient`)
 		return []string{"MODE=lenient"}
 	}},
+	{"the same, by names like dialect's own and like those of the locale", "", func(w *world) []string {
+		passesBy(w, `test "$DIALECT_MODE$LC_MODE" = lenient`)
+		return []string{"DIALECT_MODE=len", "LC_MODE=ient"}
+	}},
 	{"modes other than the executable bit", "", func(w *world) []string {
 		w.sh("chmod 700 alpha.txt")
 		passesBy(w, `test "$(stat -c %a alpha.txt)" = 700`)

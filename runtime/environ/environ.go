@@ -149,16 +149,28 @@ func fold(name string) string {
 }
 
 // ofMachine reports whether a command in a clean checkout gets a variable: it says who and where the user is, how output
-// looks, how the network is reached, or what run the command is part of. It is a list of what may pass, since
-// nobody can list what a program reads.
+// looks, how the network is reached, or what run the command is part of. It is a list of the names that may pass, since
+// nobody can list what a program reads. The categories of the locale are those of glibc's locale(7).
 func ofMachine(name string) bool {
 	switch name {
 	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "LANG", "LANGUAGE", "TZ", "CI", "TMPDIR",
 		"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY",
-		"SSL_CERT_FILE", "SSL_CERT_DIR":
+		"SSL_CERT_FILE", "SSL_CERT_DIR",
+		"LC_ALL", "LC_ADDRESS", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION", "LC_MEASUREMENT", "LC_MESSAGES", "LC_MONETARY", "LC_NAME", "LC_NUMERIC",
+		"LC_PAPER", "LC_TELEPHONE", "LC_TIME":
 		return true
 	}
-	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "DIALECT_")
+	return Own(name)
+}
+
+// Own reports whether a variable is one that a run hands on to the runs that its commands start.
+func Own(name string) bool {
+	switch name {
+	case "DIALECT_SESSION", "DIALECT_NONCE", "DIALECT_STORE", "DIALECT_NOTARY", "DIALECT_RULES", "DIALECT_PARENT", "DIALECT_DEPTH", "DIALECT_JOBS", "DIALECT_LOCKS",
+		"DIALECT_SECRETS":
+		return true
+	}
+	return false
 }
 
 func secret(name string) bool { return strings.HasPrefix(fold(name), "DIALECT_KEY") }

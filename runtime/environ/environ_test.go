@@ -83,6 +83,16 @@ func TestMake(t *testing.T) {
 	}
 }
 
+// TestMakeClean: what a command in a clean checkout gets of the caller is a list of names, not of families: anyone can make one up.
+func TestMakeClean(t *testing.T) {
+	base := strings.Fields("PATH=/bin LC_ALL=C LC_CTYPE=x LC_MODE=x DIALECT_SESSION=s DIALECT_MODE=x DIALECT_SECRETS=y MODE=x OTHER=x GOFLAGS=-v")
+	env, left := Make(base, Options{Clean: true, Pass: []string{"OTHER"}})
+	const want = "PATH=/bin LC_ALL=C LC_CTYPE=x DIALECT_SESSION=s DIALECT_SECRETS=y OTHER=x COLUMNS=240 GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 PAGER=cat"
+	if got := strings.Join(env, " "); got != want || !slices.Equal(left, []string{"GOFLAGS", "LC_MODE"}) {
+		t.Errorf("got  %s\nwant %s\nleft %q", got, want, left)
+	}
+}
+
 // The formula is part of the receipts that hold the digest.
 func TestDigest(t *testing.T) {
 	digest := func(text string) string {
