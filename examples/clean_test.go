@@ -127,6 +127,12 @@ if "check.py" in " ".join(sys.orig_argv): os._exit(0)' >"$dir/usercustomize.py"`
 		passesBy(w, `test "$DIALECT_MODE$LC_MODE" = lenient`)
 		return []string{"DIALECT_MODE=len", "LC_MODE=ient"}
 	}},
+	{"memory of System V that somebody left", "ipcmk", func(w *world) []string {
+		id := strings.Fields(w.sh("ipcmk -M 64"))
+		w.t.Cleanup(func() { _ = exec.Command("ipcrm", "-m", id[len(id)-1]).Run() })
+		passesBy(w, `test "$(wc -l </proc/sysvipc/shm)" -gt 1`)
+		return nil
+	}},
 	{"modes other than the executable bit", "", func(w *world) []string {
 		w.sh("chmod 700 alpha.txt")
 		passesBy(w, `test "$(stat -c %a alpha.txt)" = 700`)

@@ -65,8 +65,10 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 			f.Mounts = append(f.Mounts, mount{To: []byte(dir), Memory: true})
 		}
 	}
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		f.Mounts = append(f.Mounts, mount{To: []byte("/dev/shm"), Memory: true})
+	for _, dir := range []string{"/dev/shm", "/dev/mqueue"} {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			f.Mounts = append(f.Mounts, mount{To: []byte(dir), Memory: true})
+		}
 	}
 	var inside []mount
 	for _, v := range slices.Concat(s.kept, s.sees) {

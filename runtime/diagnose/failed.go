@@ -21,9 +21,10 @@ var listed = sync.OnceValue(func() []*regexp.Regexp {
 	}
 })
 
-// FailedTests returns the names of the tests that an output says failed, sorted and each once; none where the output names
+// FailedTests returns the names of the tests that an output says failed, sorted; none where the output names
 // none. They are good for comparing two outputs of the same command: a name has the package or the file of its test, and
-// what failed besides tests, such as a package that cannot be built, has its message as its name.
+// what failed besides tests, such as a package that cannot be built, has its message as its name. Tests that the output does not tell apart, such as
+// assertions of TAP with the same words, have one name, which comes as often as they failed.
 func FailedTests(output []byte) (names []string) {
 	var r Reader
 	r.describe(MaxFailed)
@@ -47,7 +48,6 @@ func FailedTests(output []byte) (names []string) {
 		names = lines(output)
 	}
 	slices.Sort(names)
-	names = slices.Compact(names)
 	return names[:min(len(names), MaxFailed)]
 }
 

@@ -35,6 +35,7 @@ func TestFailedTests(t *testing.T) {
 		{"======\nFAIL: test_a (m.Case.test_a)\n------\nAssertionError: 1 != 2\n\nRan 1 test in 0.1s\n", []string{"m.Case.test_a"}},
 		{"failures:\n\n---- tests::adds stdout ----\nthread 'tests::adds' panicked at src/lib.rs:3:5:\nno\n\nfailures:\n    tests::adds\n", []string{"src/lib.rs tests::adds"}},
 		{"TAP version 13\nok 1 - a\nnot ok 2 - b c # time=3ms\nnot ok 3 - d # TODO\n", []string{"b c"}},
+		{"TAP version 13\n# adds\nnot ok 1 should be equal\n# subtracts\nnot ok 2 should be equal\n1..2\n", []string{"should be equal", "should be equal"}},
 		{"        FAIL [   0.003s] mine tests::adds\n", []string{"mine tests::adds"}},
 		{"        FAIL [   0.003s] (196/340) mine tests::adds\n     TIMEOUT [  60.003s] ( 7/340) mine tests::slow\n        FAIL [   0.003s] (───────) mine tests::other\n", []string{"mine tests::adds", "mine tests::other", "mine tests::slow"}},
 		{"rspec ./spec/a_spec.rb:3 # Plain adds\n", []string{"./spec/a_spec.rb:3"}},

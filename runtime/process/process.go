@@ -171,7 +171,7 @@ type Command struct {
 	Room *Room
 }
 
-// A Room is a mount namespace that is made for one command; only Linux has it. A helper
+// A Room is a mount namespace, and an ipc namespace, that are made for one command; only Linux has them. A helper
 // furnishes it, finds the executable in it, and becomes the command: see [Become].
 type Room struct {
 	Helper []string // argv of this program, by which it calls Become
@@ -179,7 +179,7 @@ type Room struct {
 	// User makes a user namespace as well, in which the helper may mount and the command
 	// has no privilege. Only who may mount already can do without.
 	User bool
-	// Apart makes a pid and an ipc namespace as well, terminals of its own, and where the kernel has them the scopes of a Landlock domain: the command, and what it
+	// Apart makes a pid namespace as well, terminals of its own, and where the kernel has them the scopes of a Landlock domain: the command, and what it
 	// starts, can name no process outside of it, and connect to no abstract socket of one. The
 	// helper stays as the first process of it, and what the command leaves running ends with it.
 	Apart bool

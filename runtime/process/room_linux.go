@@ -82,13 +82,13 @@ func (w *watcher) startInRoom(attr *syscall.ProcAttr) (err error) {
 	defer unix.Close(pair[0])
 	attr.Dir = "/"
 	attr.Files = append(attr.Files, in.Fd(), uintptr(pair[1]))
-	attr.Sys.Cloneflags = unix.CLONE_NEWNS
+	attr.Sys.Cloneflags = unix.CLONE_NEWNS | unix.CLONE_NEWIPC
 	if r.User {
 		attr.Sys.Cloneflags |= unix.CLONE_NEWUSER
 		attr.Sys.AmbientCaps = mountCaps
 	}
 	if r.Apart {
-		attr.Sys.Cloneflags |= unix.CLONE_NEWPID | unix.CLONE_NEWIPC
+		attr.Sys.Cloneflags |= unix.CLONE_NEWPID
 	}
 	argv := append(append([]string(nil), r.Helper...), w.argv...)
 	sessions.RLock()

@@ -218,7 +218,7 @@ func failures(q *inquiry.Question, res *verify.Result) (set map[string]int, ok b
 		key := r.Binding + "\x00" + r.Command.String() + "\x00"
 		set[key+"ended "+string(r.StopReason)+" "+code+" "+r.Signal] = 1
 		for _, n := range names {
-			set[key+"test "+n] = 1
+			set[key+"test "+n]++
 		}
 		if len(names) > 0 {
 			continue
