@@ -342,10 +342,10 @@ func (s *Store) Passed(ctx context.Context, command receipts.Hash, dir, place re
 	return e, ok, err
 }
 
-// Met reports whether the last word about a requirement is a pass; see [verify.Session.Met].
-func (s *Store) Met(ctx context.Context, q verify.Query, need verify.Requirement) (ok bool, err error) {
+// Met reports whether the last word about a command is a pass that meets accepts; see [verify.Session.Met].
+func (s *Store) Met(ctx context.Context, q verify.Query, meets func(*receipts.Receipt) bool) (ok bool, err error) {
 	err = s.read(ctx, func(v *verify.Session) error {
-		ok, err = v.Met(q, need)
+		ok, err = v.Met(q, meets)
 		return err
 	})
 	return ok, err

@@ -553,15 +553,19 @@ func (s *Session) took(e *receipts.Entry, nested []receipts.Hash) (list []receip
 	return list
 }
 
-// Met reports whether the last word about what need asks for, on the tree of q, is a pass under its binding.
-func (s *Session) Met(q Query, need Requirement) (bool, error) {
+// Met reports whether the last word about a command, on the tree of q, is a pass that meets accepts.
+func (s *Session) Met(q Query, meets func(*receipts.Receipt) bool) (bool, error) {
 	if len(s.problems) > 0 || s.err != nil || q.Tree == nil {
 		return false, s.err
 	}
-	key := commandKey(need.Command, need.Dir, q.Place)
-	h := s.historyOf(map[uint64]bool{key: true}, nil, s.passes(nil, q.Level, "").within, *q.Tree) // as [Session.lookAround] asks
-	_, passes := h.lastWords(q, key, make(map[int64]bool))
-	return slices.ContainsFunc(passes, func(e *receipts.Entry) bool { return need.Meets(receipt(e)) }), s.err
+	h := s.historyOf(nil, nil, s.passes(nil, q.Level, "").within, *q.Tree) // as [Session.lookAround] asks
+	for key := range h.about {
+		_, passes := h.lastWords(q, key, make(map[int64]bool))
+		if slices.ContainsFunc(passes, func(e *receipts.Entry) bool { return meets(receipt(e)) }) {
+			return true, s.err
+		}
+	}
+	return false, s.err
 }
 
 // Passed returns the newest receipt about a command on a tree, if it says that the

@@ -234,10 +234,10 @@ func (q *Question) Unrun(ctx context.Context, from string, res *verify.Result) (
 	}
 	err = q.withRefused(ctx, res, func(s *sqlite.Store, failed []*receipts.Receipt) error {
 		for _, b := range list {
-			if b.varies || slices.Contains(lines, b.Line.Text) || slices.ContainsFunc(failed, b.meets) || b.writes && q.passedBefore(b, failed) {
+			if slices.Contains(lines, b.Line.Text) || slices.ContainsFunc(failed, b.meets) || b.writes && q.passedBefore(b, failed) {
 				continue
 			}
-			met, err := s.Met(ctx, q.Query, b.Requirement)
+			met, err := s.Met(ctx, q.Query, b.meets)
 			if err != nil {
 				return err
 			}
