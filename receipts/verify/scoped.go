@@ -75,9 +75,9 @@ func (q Query) scope(r *receipts.Receipt) bool {
 	return r.Scope == q.Scopes.Of(r.Binding)
 }
 
-// basis looks for the newest full run whose lines are those that ok accepts. Each gate that is used, final or not,
-// has to be VERIFIED on its own tree under the present rules. It returns nil where there is no such run.
-func (s *Session) basis(q Query, ok func(lines map[line]bool) bool) *basis {
+// basis looks for the newest full run that ok accepts, by its lines and by whether each of them has a pass that holds for the present files. Each gate that
+// is used, final or not, has to be VERIFIED on its own tree under the present rules. It returns nil where there is no such run.
+func (s *Session) basis(q Query, ok func(lines map[line]bool, each bool) bool) *basis {
 	if q.Scopes == nil || q.Tree == nil || q.Commit || q.Policy != "" || q.Matrix.IsZero() || s.partial {
 		return nil
 	}
@@ -130,7 +130,11 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool) bool) *basis {
 				b.newest = max(b.newest, seq)
 			}
 		}
-		if !g.Final || g.Rest.IsZero() || !reads || !ok(lines) || s.ofPart(e) {
+		each := true
+		for l := range lines {
+			each = each && (passes[g.Rest][l].Entry != nil || passes[receipts.Hash{}][l].Entry != nil)
+		}
+		if !g.Final || g.Rest.IsZero() || !reads || !ok(lines, each) || s.ofPart(e) {
 			continue
 		}
 		slices.Sort(bindings)
@@ -305,17 +309,14 @@ func (s *Session) scoped(q Query) *Result {
 	if q.ChecksTested {
 		return nil // they are tested on files, and not by scope
 	}
-	b := s.basis(q, func(map[line]bool) bool { return true })
+	b := s.basis(q, func(_ map[line]bool, each bool) bool { return each })
 	if b == nil || b.concern(q, b.failed) || q.Strict && b.concern(q, b.flaky) {
 		return nil
 	}
 	res := &Result{Gate: b.Gate, Body: b.Body, Level: b.Level, below: make(map[int64]bool), newest: b.newest,
 		Failures: b.Failures + b.times, Early: b.Early + b.ended, InPlace: b.aside[0], OtherInputs: b.aside[1]}
 	for _, m := range b.Members {
-		p, ok := b.passes[lineOf(receipt(m))]
-		if !ok {
-			return nil
-		}
+		p := b.passes[lineOf(receipt(m))]
 		if res.Level = min(res.Level, p.level); p.Seq > b.Gate.Seq {
 			res.Since++
 		}
@@ -347,7 +348,7 @@ func (s *Session) Standing(q Query, commands []Requirement) (*Standing, error) {
 	}
 	st := &Standing{Passed: make([]bool, len(commands))}
 	if len(s.problems) == 0 && s.err == nil {
-		if b := s.basis(q, func(had map[line]bool) bool {
+		if b := s.basis(q, func(had map[line]bool, _ bool) bool {
 			return !slices.ContainsFunc(lines, func(l line) bool { return !had[l] })
 		}); b != nil {
 			st.Gate = b.Gate

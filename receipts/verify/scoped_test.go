@@ -102,6 +102,17 @@ func TestScoped(t *testing.T) {
 			m.full()
 			m.since()
 		}, strict, Failed},
+		{"a newer full run has a line that did not run on the present files", func(m *maker) {
+			m.full()
+			m.gate([]receipts.Hash{m.receipt(of("more")), m.receipt(of("vet"), about(vetBefore))}, beside(rest))
+			m.since()
+		}, func(q *Query) { q.Scopes.Rest = func([]string) receipts.Hash { return rest } }, Scoped},
+		{"so it has, and that line failed since", func(m *maker) {
+			m.full()
+			m.gate([]receipts.Hash{m.receipt(of("more"), about(receipts.Hash{9})), m.receipt(of("vet"), about(vetBefore))}, beside(rest))
+			m.since()
+			m.receipt(of("more"), on(treeC), failing)
+		}, func(q *Query) { q.Scopes.Rest = func([]string) receipts.Hash { return rest } }, Stale},
 		{"whose checks are to be tested", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.ChecksTested = true }, Stale},
 		{"beside a gate over the present files that is of other lines", func(m *maker) {
 			m.full()
