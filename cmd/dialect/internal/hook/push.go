@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/decide"
@@ -146,30 +147,40 @@ const meant = ", or DIALECT=0 git push if you mean it; this is recorded"
 
 // check checks a tip: by the rules of the root or, where only folders below have some, by those of each folder that the push changes.
 func (p *push) check(t tip) {
-	dirs, gone := []string{"."}, map[string]string(nil)
 	root, err := os.Getwd()
-	if err == nil && !p.has(t.rev, root) {
-		at, env := p.pushes(root)
-		f, err := foldersOf(p.ctx, at, env, t.rev)
-		switch {
-		case err == nil:
-			bases, unread := p.bases(at, env, t)
-			if unread != "" {
-				p.refuse(fmt.Sprintf("%s is not verified: it has no routing.toml, and whether %s, which the remote has, has rules is not known: it cannot be read here\n  next: git fetch%s", t.name, unread, meant))
-				return
-			}
-			dirs, gone = f.toVerify(bases)
-		case unlisted(p.ctx, at, env, t.rev):
-			p.refuse(fmt.Sprintf("%s is not verified: its folders cannot be listed: %v\n  next: verify it in CI%s", t.name, err, meant))
-			return
-		}
+	if err != nil {
+		p.warn("no-folder", fmt.Sprintf("%s is not checked: %v", t.name, err), err.Error())
+		return
 	}
+	beside := sync.OnceValues(func() ([][]*folders, string) { return p.bases(root, t) })
+	j := judgement{tip: t, own: true, beside: func() string { _, from := beside(); return from }}
+	if at, err := project.MatrixIn(p.ctx, t.rev, root); err == nil && at == filepath.Join(root, routing.FileName) {
+		p.judge(j)
+		return
+	}
+	at, env := p.pushes(root)
+	f, err := foldersOf(p.ctx, at, env, t.rev)
+	switch {
+	case err == nil:
+	case unlisted(p.ctx, at, env, t.rev):
+		p.refuse(fmt.Sprintf("%s is not verified: its folders cannot be listed: %v\n  next: verify it in CI%s", t.name, err, meant))
+		return
+	default: // neither a commit nor a tree
+		f = &folders{rev: t.rev}
+	}
+	bases, from := beside()
+	if bases == nil {
+		p.refuse(fmt.Sprintf("%s is not verified: it has no routing.toml, and %s\n  next: git fetch%s", t.name, from, meant))
+		return
+	}
+	j.own = len(f.ruled) > 0
+	dirs, gone := f.toVerify(bases)
 	for _, dir := range slices.Sorted(maps.Keys(gone)) {
 		p.refuse(fmt.Sprintf("%s: %s is not verified in %s: it has no routing.toml, and %s has rules\n  next: put %s back%s", verify.Policy, t.name, dir, gone[dir], path.Join(dir, routing.FileName), meant))
 	}
 	for _, dir := range dirs {
 		if dir == "." {
-			p.judge(t, "")
+			p.judge(j)
 			continue
 		}
 		if err := os.Chdir(filepath.Join(root, filepath.FromSlash(dir))); err != nil {
@@ -177,7 +188,8 @@ func (p *push) check(t tip) {
 			continue
 		}
 		if p.enter(); !p.off() {
-			p.judge(t, dir)
+			j.dir = dir
+			p.judge(j)
 		}
 		if p.ctx.Err() != nil {
 			p.refuse(fmt.Sprintf("%s: the folders from %s on were not checked within a minute\n  next: push again, or verify each of them in CI%s", t.name, dir, meant))
@@ -214,15 +226,24 @@ func (p *push) pushes(dir string) (at string, env []string) {
 	return dir, git.Here(dir)
 }
 
-// has reports whether the commit rev has a matrix for dir.
-func (p *push) has(rev, dir string) bool {
-	path, err := project.MatrixIn(p.ctx, rev, dir)
-	return err == nil && path != ""
-}
-
 // bases returns what the remote has in each place that a tip is pushed to: the commit that is there or, where there is none yet, the remote's branches as
-// they were last seen, which is empty where nothing is known. unread is a commit that cannot be read here.
-func (p *push) bases(at string, env []string, t tip) (list [][]*folders, unread string) {
+// they were last seen, which is empty where nothing is known. from says what of that has rules, or the user's pin; empty for nothing. Where something of it
+// cannot be read here, from says so, and bases is nil.
+func (p *push) bases(root string, t tip) (bases [][]*folders, from string) {
+	at, env := p.pushes(root)
+	look := func(rev, name string) (*folders, bool) {
+		f, err := foldersOf(p.ctx, at, env, rev)
+		if err != nil {
+			return nil, !unlisted(p.ctx, at, env, rev)
+		}
+		if f.rev = name; len(f.ruled) > 0 && from == "" {
+			from = name + " has rules"
+		}
+		return f, true
+	}
+	unread := func(name string) string {
+		return "whether " + name + ", which the remote has, has rules is not known: it cannot be read here"
+	}
 	fresh := false
 	for _, rev := range t.onto {
 		if strings.Trim(rev, "0") == "" {
@@ -230,45 +251,52 @@ func (p *push) bases(at string, env []string, t tip) (list [][]*folders, unread 
 			continue
 		}
 		name := rev[:min(12, len(rev))]
-		f, err := foldersOf(p.ctx, at, env, rev)
-		if err != nil {
-			return nil, name
+		f, _ := look(rev, name)
+		if f == nil { // a fetch brings it
+			return nil, unread(name)
 		}
-		f.rev = name
-		list = append(list, []*folders{f})
+		bases = append(bases, []*folders{f})
 	}
 	if !fresh {
-		return list, ""
+		return bases, from
 	}
-	var seen []*folders
+	seen := []*folders{}
 	for _, branch := range lastSeen(p.remote) {
-		if f, err := foldersOf(p.ctx, at, env, "refs/remotes/"+branch); err == nil {
-			f.rev = branch
+		f, known := look("refs/remotes/"+branch, branch)
+		if f != nil {
 			seen = append(seen, f)
+		} else if !known {
+			return nil, unread(branch)
 		}
 	}
-	return append(list, seen), ""
+	if from == "" {
+		from = pinned(root)
+	}
+	return append(bases, seen), from
 }
 
-// judge asks about a tip in the present folder, which is dir, from the root; empty for the root itself.
-func (p *push) judge(t tip, dir string) {
+// A judgement is a tip that is asked about in the present folder, which is dir, from the root; empty for the root itself.
+type judgement struct {
+	tip
+	dir    string
+	own    bool          // the tip has rules, somewhere
+	beside func() string // what else has; empty for nothing
+}
+
+func (p *push) judge(t judgement) {
 	where, there := "", ""
-	if dir != "" {
-		where, there = " in "+dir, "\n  next: "+report.Command([]string{"cd", dir})
+	if t.dir != "" {
+		where, there = " in "+t.dir, "\n  next: "+report.Command([]string{"cd", t.dir})
 	}
 	r := &run{Options: Options{Store: p.store}, ctx: p.ctx}
 	l, err := r.ask(t.rev, nil)
-	from := ""
-	if err == nil && l.noRules != "" {
-		from = upstream(p.ctx, ".", p.remote, t.onto...)
-	}
 	switch {
-	case err != nil && p.ruled(t.rev):
+	case err != nil && (t.own || t.beside() != "" || p.ruled()):
 		p.refuse(fmt.Sprintf("%s is not verified%s: %v\n  next: fix that, or push it from the folder that it was checked in%s", t.name, where, err, meant))
 	case err != nil:
 		p.warn("no-look", fmt.Sprintf("%s is not checked%s: %v", t.name, where, err), err.Error())
-	case from != "":
-		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s, and %s\n  next: put routing.toml back%s", verify.Policy, t.name, where, l.noRules, from, meant))
+	case l.noRules != "" && t.beside() != "":
+		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s, and %s\n  next: put routing.toml back%s", verify.Policy, t.name, where, l.noRules, t.beside(), meant))
 	case l.res.Verdict == verify.Verified:
 		p.log(decide.Allow, "verified", t.name+where)
 	case l.res.Verdict == verify.Degraded && l.noRules == "": // an agent can break its store
@@ -284,25 +312,18 @@ func (p *push) judge(t tip, dir string) {
 	}
 }
 
-// ruled reports whether there are rules about rev, which could not be asked about by them: a commit where the store or a pin is not to be had, a tag of a
-// tree, or a commit of the repository that git pushes, which is another one, or has its files apart from it.
-func (p *push) ruled(rev string) bool {
+// ruled reports whether there are rules here, or in the HEAD of the repository that git pushes: a tip that nobody can ask about may have to keep them.
+func (p *push) ruled() bool {
 	dir, err := os.Getwd()
 	if err != nil {
-		return false
+		return true
 	}
-	if _, err := workspace.Resolve(p.ctx, dir, rev, workspace.Options{}); err == nil {
-		path, err := project.MatrixIn(p.ctx, rev, dir)
-		return path != "" || err != nil // a fault of another kind, such as a variable that an agent set
-	}
-	if _, missing, err := matrixOf(dir); err == nil && !missing {
+	if _, missing, err := matrixOf(dir); err != nil || !missing {
 		return true
 	}
 	at, env := p.pushes(dir)
-	return slices.ContainsFunc([]string{rev, "HEAD"}, func(rev string) bool {
-		f, err := foldersOf(p.ctx, at, env, rev)
-		return err == nil && len(f.ruled) > 0 || err != nil && unlisted(p.ctx, at, env, rev)
-	})
+	f, err := foldersOf(p.ctx, at, env, "HEAD")
+	return err == nil && len(f.ruled) > 0 || err != nil && unlisted(p.ctx, at, env, "HEAD")
 }
 
 // A tip is what one ref of a push will be.
@@ -377,31 +398,14 @@ func lastSeen(remote string) (list []string) {
 	return list
 }
 
-// upstream names what has rules for dir beside the commit that is pushed, or cannot be read and may have some: a commit of onto, which is where it is pushed
-// to or, where there is none yet, a branch of the remote as it was last seen, else the user's pin. It returns "" where none has.
-func upstream(ctx context.Context, dir, remote string, onto ...string) string {
+// upstream names what has rules for dir beside HEAD, or cannot be read and may have some: a branch of the remote as it was last seen, else the user's
+// pin. It returns "" where none has.
+func upstream(ctx context.Context, dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return ""
 	}
-	fresh := len(onto) == 0
-	for _, rev := range onto {
-		if strings.Trim(rev, "0") == "" {
-			fresh = true
-			continue
-		}
-		name := rev[:min(12, len(rev))]
-		switch path, err := project.MatrixIn(ctx, rev, dir); {
-		case err != nil:
-			return name + ", which the remote has and cannot be read here (git fetch), may have rules"
-		case path != "":
-			return name + " has rules"
-		}
-	}
-	if !fresh {
-		return "" // a person decided that when it was pushed
-	}
-	for _, branch := range lastSeen(remote) {
+	for _, branch := range lastSeen("") {
 		switch path, err := project.MatrixIn(ctx, "refs/remotes/"+branch, dir); {
 		case path != "":
 			return branch + " has rules"
@@ -409,6 +413,11 @@ func upstream(ctx context.Context, dir, remote string, onto ...string) string {
 			return branch + ", which cannot be read, may have rules"
 		}
 	}
+	return pinned(dir)
+}
+
+// pinned says that the user pinned rules for dir; empty if there are none.
+func pinned(dir string) string {
 	for at := range regular.Above(dir) {
 		if policy.IsPinned(at) {
 			return "your pin has rules"

@@ -77,7 +77,7 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 		case r.inHead(dir):
 			f.NoProject = false
 		case a.Push:
-			if from := upstream(r.ctx, dir, ""); from != "" {
+			if from := upstream(r.ctx, dir); from != "" {
 				f.NoProject, f.Evidence = false, &decide.Evidence{RulesGone: true, Why: "it has no routing.toml, and " + from}
 			}
 		}
@@ -95,7 +95,7 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 			return fault("no-look", err)
 		}
 		if a.Push && l.noRules != "" {
-			if from := upstream(r.ctx, dir, ""); from != "" {
+			if from := upstream(r.ctx, dir); from != "" {
 				l.evidence.RulesGone, l.evidence.Why = true, l.noRules+", and "+from
 			}
 		}
