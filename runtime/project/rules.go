@@ -77,6 +77,11 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 	if err == nil {
 		root = RootOf(dir, path)
 	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		if top := place.Repository(abs); place.Exists(filepath.Join(top, ".git")) && !within(top, root) { // the commit is one of the repository, and not of what is above it
+			root = dir
+		}
+	}
 	c, cerr := workspace.Resolve(ctx, root, rev, workspace.Options{})
 	if cerr != nil {
 		return nil, nil, nil, cerr
@@ -123,22 +128,31 @@ func nearestIn(ctx context.Context, c *workspace.Commit, dir string) (string, er
 }
 
 // Lost returns the path of the matrix that HEAD has for dir, where none is here any more; empty
-// if HEAD has none either, or if err, which is that of [FindMatrix], is about something else. unknown says why it cannot be said whether HEAD has one.
+// if HEAD has none either, or if err, which is that of [FindMatrix], is about something else. unknown says why nobody can tell whether HEAD has one.
 func Lost(ctx context.Context, dir string, err error) (path string, unknown error) {
 	if !errors.Is(err, routing.ErrNotFound) {
 		return "", nil
 	}
-	path, unknown = MatrixIn(ctx, "HEAD", dir)
-	if errors.Is(unknown, workspace.ErrNoRepository) || errors.Is(unknown, workspace.ErrNoCommit) {
-		unknown = workspace.Unborn(ctx, dir, workspace.Options{})
+	return inHead(ctx, nil, dir)
+}
+
+// inHead returns the path of the matrix that HEAD has for dir. It has none where nothing was ever committed.
+func inHead(ctx context.Context, run git.Runner, dir string) (string, error) {
+	path, err := matrixIn(ctx, run, "HEAD", dir)
+	if errors.Is(err, workspace.ErrNoRepository) || errors.Is(err, workspace.ErrNoCommit) {
+		err = workspace.Unborn(ctx, dir, workspace.Options{Git: run})
 	}
-	return path, unknown
+	return path, err
 }
 
 // MatrixIn returns the path of the matrix that the commit rev has for dir; empty if it has none. The error wraps [workspace.ErrNoCommit] if there is no such
 // commit.
 func MatrixIn(ctx context.Context, rev, dir string) (string, error) {
-	c, err := workspace.Resolve(ctx, dir, rev, workspace.Options{})
+	return matrixIn(ctx, nil, rev, dir)
+}
+
+func matrixIn(ctx context.Context, run git.Runner, rev, dir string) (string, error) {
+	c, err := workspace.Resolve(ctx, dir, rev, workspace.Options{Git: run})
 	if err != nil {
 		return "", err
 	}
@@ -180,9 +194,17 @@ func Trusted(ctx context.Context, run git.Runner, m *routing.Matrix, base, dir s
 		c.Foreign = foreign(ctx, run, m.Root, c.Path, c.New, c.Own, true) || b.Foreign(filepath.Join(m.Root, filepath.FromSlash(c.Path)))
 	}
 	if dir != "" {
-		state.Elsewhere = elsewhere(b, m, state, base, dir)
+		if state.Elsewhere = elsewhere(b, m, state, base, dir); state.Elsewhere == "" {
+			state.Elsewhere = nearer(ctx, run, m.Root, dir)
+		}
 	}
 	return trusted, b, state, nil
+}
+
+// within reports whether path is top, or below it, by their names.
+func within(top, path string) bool {
+	rel, err := filepath.Rel(top, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // inside returns path as it is named from the folder top, if it is one of a file there that git could have.
@@ -281,6 +303,30 @@ func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, 
 		}
 	}
 	return ""
+}
+
+// nearer says that a repository between dir and root has a matrix of its own for dir, which is gone, or may have one: what lies above a repository is not
+// in its HEAD, and anyone can put a matrix there.
+func nearer(ctx context.Context, run git.Runner, root, dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	for {
+		top := place.Repository(dir)
+		if within(top, root) || !place.Exists(filepath.Join(top, ".git")) {
+			return ""
+		}
+		switch path, err := inHead(ctx, run, dir); {
+		case err != nil:
+			return fmt.Sprintf("it is not known whether HEAD of %s has a %s: %v", place.Short(top), routing.FileName, err)
+		case path != "":
+			return fmt.Sprintf("%s is gone: HEAD has it, and the matrix above its repository is another one", place.Short(path))
+		}
+		if dir = filepath.Dir(top); dir == top {
+			return ""
+		}
+	}
 }
 
 // Check compares the matrix of a plan with its baseline: see [policy.Check].

@@ -104,7 +104,7 @@ type Recording struct {
 func Open(root string, caches []string, o Options) *Recording {
 	r := &Recording{o: o}
 	path, logs := o.Paths(root)
-	if !o.NoTree && o.Store != attempt.NoStore && project.IsProject(root) {
+	if !o.NoTree && (o.Store != attempt.NoStore || o.Clean) && project.IsProject(root) { // a checkout is of a snapshot
 		w := workspace.Options{Caches: caches, Except: archive.Except(root, path), Git: o.Git}
 		if abs, err := filepath.Abs(o.Writing); err == nil && o.Writing != "" {
 			w.Writing = abs
