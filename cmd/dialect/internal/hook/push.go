@@ -149,7 +149,7 @@ const meant = ", or DIALECT=0 git push if you mean it; this is recorded"
 func (p *push) check(t tip) {
 	root, err := os.Getwd()
 	if err != nil {
-		p.warn("no-folder", fmt.Sprintf("%s is not checked: %v", t.name, err), err.Error())
+		p.refuse(fmt.Sprintf("%s is not verified: %v\n  next: push it from a folder that is there%s", t.name, err, meant))
 		return
 	}
 	beside := sync.OnceValues(func() ([][]*folders, string) { return p.bases(root, t) })
@@ -196,7 +196,7 @@ func (p *push) check(t tip) {
 			return
 		}
 		if os.Chdir(root) != nil {
-			p.warn("no-folder", t.name+" is not checked further: "+root+" is gone", root)
+			p.refuse(fmt.Sprintf("%s is not verified further: %s is gone\n  next: push it from a folder that is there%s", t.name, root, meant))
 			return
 		}
 		p.enter()
