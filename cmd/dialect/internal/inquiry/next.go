@@ -371,6 +371,8 @@ func (q *Question) nextOfPolicy(whole string) []string {
 		return []string{advice("ask again: the rules changed while they were read")}
 	case len(q.state.Changes) == 0:
 		return []string{advice("fix what is named, then:"), whole}
+	case q.state.Kind != policy.Pinned && slices.ContainsFunc(q.state.Changes, func(c policy.Change) bool { return strings.HasPrefix(c.Path, "../") && c.Old == nil }):
+		return []string{advice("if it lies outside of the repository, no commit has it: move it in or, without --base, review it and pin it:"), "dialect trust"}
 	case q.o.Base != "":
 		return []string{advice("review the difference, then name the commit that you trust with --base")}
 	case q.state.Kind == policy.Pinned:

@@ -167,6 +167,9 @@ func TestNextOfPolicy(t *testing.T) {
 		{"the commit has none, and neither has the project", func(q *Question) { q.lacks = true; os.Remove(q.matrix.Path) }, "# the commit was made before there was a matrix"},
 		{"it changed back", func(*Question) {}, "# ask again"},
 		{"compared with a commit", func(q *Question) { q.state, q.o.Base = policy.State{Changes: change}, "v1" }, "# review the difference, then name the commit"},
+		{"a file above", func(q *Question) {
+			q.state, q.o.Base = policy.State{Changes: []policy.Change{{Path: "../shared.toml", New: []byte("b")}}}, "v1"
+		}, "# if it lies outside of the repository"},
 		{"compared with a pin", func(q *Question) { q.state = policy.State{Changes: change, Kind: policy.Pinned} }, "# review the difference, then pin it:"},
 		{"compared with HEAD", func(q *Question) { q.state = policy.State{Changes: change} }, "# review the difference, then commit it"},
 	} {
