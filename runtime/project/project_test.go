@@ -323,6 +323,19 @@ func TestUnknownIn(t *testing.T) {
 	}
 }
 
+// TestLoadMatrixAbove: no commit has a matrix above its repository, unless somebody names it.
+func TestLoadMatrixAbove(t *testing.T) {
+	dir := folder(t, map[string]string{"routing.toml": matrix, "sub/x": ""})
+	sub := filepath.Join(dir, "sub")
+	commit(t, sub)
+	if c, m, _, err := LoadMatrixOf(t.Context(), "HEAD", sub, ""); c == nil || m != nil || !errors.Is(err, routing.ErrNotFound) {
+		t.Errorf("found: %v, %+v, %v", c, m, err)
+	}
+	if _, m, findings, err := LoadMatrixOf(t.Context(), "HEAD", sub, filepath.Join(dir, "routing.toml")); err != nil || findings.Count(diag.Error) > 0 || m.Path != filepath.Join(dir, "routing.toml") {
+		t.Errorf("named: %v, %v", err, findings)
+	}
+}
+
 // TestLost: HEAD has a matrix that is gone here.
 func TestLost(t *testing.T) {
 	dir := folder(t, map[string]string{"routing.toml": matrix, "sub/x": ""})

@@ -70,16 +70,20 @@ func RootOf(dir, path string) string {
 // LoadMatrixOf is [LoadMatrix] with the bytes that the commit rev has: of the nearest matrix in the
 // commit, or, where it has none, in the place of the one that is here, which is Absent then, and
 // loads with an error. Files outside of the repository are in no commit; they are read as they
-// are. The commit is nil where rev names none.
+// are, but for a matrix above it that nobody named, which the commit does not have: the error wraps [routing.ErrNotFound] then. The commit is nil where rev
+// names none.
 func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit, *routing.Matrix, diag.List, error) {
 	path, shown, err := FindMatrix(dir, name)
 	root := dir
 	if err == nil {
 		root = RootOf(dir, path)
 	}
-	if abs, err := filepath.Abs(dir); err == nil {
+	if abs, e := filepath.Abs(dir); e == nil {
 		if top := place.Repository(abs); place.Exists(filepath.Join(top, ".git")) && !within(top, root) { // the commit is one of the repository, and not of what is above it
 			root = dir
+			if err == nil && name == "" {
+				err = fmt.Errorf("%w in %s or any folder above it in its repository; %s lies above that, and no commit has it", routing.ErrNotFound, place.Short(abs), shown)
+			}
 		}
 	}
 	c, cerr := workspace.Resolve(ctx, root, rev, workspace.Options{})
