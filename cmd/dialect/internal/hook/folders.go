@@ -37,14 +37,28 @@ func foldersOf(ctx context.Context, dir string, env []string, rev string) (*fold
 	return parseFolders(rev, list)
 }
 
-// unlisted reports whether rev, whose folders could not be listed, is a commit, or git does not say: what has rules in it is not known then.
-func unlisted(ctx context.Context, dir string, env []string, rev string) bool {
+// Kinds of what could not be listed.
+const (
+	aFile   = "blob"
+	notHere = "missing"
+)
+
+// kindOf returns what git says that rev is, whose folders could not be listed: a file has none. Empty means that git does not say. What has rules in
+// anything else is not known.
+func kindOf(ctx context.Context, dir string, env []string, rev string) string {
 	g, err := git.FindGit(dir)
 	if err != nil {
-		return true
+		return ""
 	}
-	out, err := g.Run(ctx, dir, env, []byte(rev+"^{commit}\n"), "cat-file", "--batch-check=%(objecttype)")
-	return err != nil || strings.TrimSpace(string(out)) == "commit"
+	out, err := g.Run(ctx, dir, env, []byte(rev+"^{}\n"), "cat-file", "--batch-check=%(objecttype)")
+	if err != nil {
+		return ""
+	}
+	words := strings.Fields(string(out))
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
 }
 
 // parseFolders reads what git ls-tree lists.

@@ -160,12 +160,19 @@ func (p *push) check(t tip) {
 	}
 	at, env := p.pushes(root)
 	f, err := foldersOf(p.ctx, at, env, t.rev)
+	kind := ""
+	if err != nil {
+		kind = kindOf(p.ctx, at, env, t.rev)
+	}
 	switch {
 	case err == nil:
-	case unlisted(p.ctx, at, env, t.rev):
+	case kind == notHere && j.beside() == "" && !p.ruled():
+		p.warn("no-look", fmt.Sprintf("%s is not checked: it is not here, and nothing that is has rules", t.name), err.Error())
+		return
+	case kind != aFile:
 		p.refuse(fmt.Sprintf("%s is not verified: its folders cannot be listed: %v\n  next: verify it in CI%s", t.name, err, meant))
 		return
-	default: // neither a commit nor a tree
+	default:
 		f = &folders{rev: t.rev}
 	}
 	bases, from := beside()
@@ -214,8 +221,7 @@ func (p *push) hides() bool {
 	if _, missing, err := matrixOf(root); err != nil || !missing {
 		return true
 	}
-	f, err := foldersOf(p.ctx, root, git.Here(root), "HEAD")
-	return err == nil && len(f.ruled) > 0 || err != nil && unlisted(p.ctx, root, git.Here(root), "HEAD")
+	return ruledIn(p.ctx, root, git.Here(root), "HEAD")
 }
 
 // pushes returns a folder, and the variables, with which git finds the repository that it pushes; dir is where the hook stands.
@@ -231,15 +237,15 @@ func (p *push) pushes(dir string) (at string, env []string) {
 // cannot be read here, from says so, and bases is nil.
 func (p *push) bases(root string, t tip) (bases [][]*folders, from string) {
 	at, env := p.pushes(root)
-	look := func(rev, name string) (*folders, bool) {
+	look := func(rev, name string) *folders {
 		f, err := foldersOf(p.ctx, at, env, rev)
 		if err != nil {
-			return nil, !unlisted(p.ctx, at, env, rev)
+			return nil
 		}
 		if f.rev = name; len(f.ruled) > 0 && from == "" {
 			from = name + " has rules"
 		}
-		return f, true
+		return f
 	}
 	unread := func(name string) string {
 		return "whether " + name + ", which the remote has, has rules is not known: it cannot be read here"
@@ -251,7 +257,7 @@ func (p *push) bases(root string, t tip) (bases [][]*folders, from string) {
 			continue
 		}
 		name := rev[:min(12, len(rev))]
-		f, _ := look(rev, name)
+		f := look(rev, name)
 		if f == nil { // a fetch brings it
 			return nil, unread(name)
 		}
@@ -262,10 +268,9 @@ func (p *push) bases(root string, t tip) (bases [][]*folders, from string) {
 	}
 	seen := []*folders{}
 	for _, branch := range lastSeen(p.remote) {
-		f, known := look("refs/remotes/"+branch, branch)
-		if f != nil {
+		if f := look("refs/remotes/"+branch, branch); f != nil {
 			seen = append(seen, f)
-		} else if !known {
+		} else if p.named(at, env, "refs/remotes/"+branch) {
 			return nil, unread(branch)
 		}
 	}
@@ -273,6 +278,16 @@ func (p *push) bases(root string, t tip) (bases [][]*folders, from string) {
 		from = pinned(root)
 	}
 	return append(bases, seen), from
+}
+
+// named reports whether there is a ref of that name, or git does not say.
+func (p *push) named(at string, env []string, ref string) bool {
+	g, err := git.FindGit(at)
+	if err != nil {
+		return true
+	}
+	out, err := g.Run(p.ctx, at, env, nil, "for-each-ref", "--count=1", "--format=x", ref)
+	return err != nil || len(out) > 0
 }
 
 // A judgement is a tip that is asked about in the present folder, which is dir, from the root; empty for the root itself.
@@ -322,8 +337,16 @@ func (p *push) ruled() bool {
 		return true
 	}
 	at, env := p.pushes(dir)
-	f, err := foldersOf(p.ctx, at, env, "HEAD")
-	return err == nil && len(f.ruled) > 0 || err != nil && unlisted(p.ctx, at, env, "HEAD")
+	return ruledIn(p.ctx, at, env, "HEAD")
+}
+
+// ruledIn reports whether the commit rev has rules, or is here and cannot be listed.
+func ruledIn(ctx context.Context, dir string, env []string, rev string) bool {
+	f, err := foldersOf(ctx, dir, env, rev)
+	if err != nil {
+		return kindOf(ctx, dir, env, rev) != notHere
+	}
+	return len(f.ruled) > 0
 }
 
 // A tip is what one ref of a push will be.
