@@ -12,8 +12,8 @@
 // it. These places are empty when the run starts, and belong to the run, or to each command where they are kept apart: the home directory, /tmp,
 // /var/tmp, /dev/shm, /run/user/UID, /run/lock, /var/crash, and the outermost directory above the project that is no
 // directory of the system, such as /data for /data/team/project, or else the one that the project is directly in (see around). So no configuration
-// beside or above the project is seen, and no file of another project. Each command has an ipc namespace of its own: no memory and no queue that
-// somebody left.
+// beside or above the project is seen, and no file of another project. Each command has an ipc namespace and a session keyring of
+// its own: no memory, no queue and no key that somebody left.
 //
 // Where namespaces cannot be had the room is unconfined: a copy of the checkout in a folder of the
 // run, and a home directory and a temporary one by variables. Absolute paths lead to the machine

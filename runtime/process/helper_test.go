@@ -110,6 +110,8 @@ func helper(what string, args []string) int {
 			err = unix.Connect(fd, &unix.SockaddrUnix{Name: "@" + args[0]})
 		}
 		fmt.Println(err)
+	case "keyring": // of the session
+		fmt.Println(sessionKeyring())
 	case "sleep": // says its pid and stays
 		report(args)
 		stay()

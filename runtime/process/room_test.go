@@ -118,6 +118,37 @@ func TestRoomFails(t *testing.T) {
 
 // A command that is kept apart names and signals no process outside, its signal and status are its own, and what it leaves
 // running ends with it.
+// TestRoomKeyring: a command in a room has a keyring of its own, and not that of the session, into which anyone of its user can write.
+func TestRoomKeyring(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sessionKeyring(); err != nil {
+		t.Skip(err)
+	}
+	for name, user := range rooms(t) {
+		t.Run(name, func(t *testing.T) {
+			l := start(t)
+			ask := func(room *Room) string {
+				t.Helper()
+				r := l.Run(t.Context(), &Command{Argv: []string{exe, "keyring"}, Dir: t.TempDir(), Env: append(os.Environ(), helperVariable+"=1"), Room: room})
+				if r.Stop == StartFailed && user && strings.Contains(r.Err.Error(), "namespace") {
+					t.Skip(r.Err)
+				}
+				if r.Err != nil || r.ExitCode != 0 {
+					t.Fatalf("%v\n%s", r.Err, r.Stderr.Head)
+				}
+				return string(r.Stdout.Head)
+			}
+			outside, one, two := ask(nil), ask(roomOf("nothing", user)), ask(roomOf("nothing", user))
+			if one == outside || one == two || !strings.Contains(one, "<nil>") {
+				t.Errorf("outside %s, in a room %s, in another %s", outside, one, two)
+			}
+		})
+	}
+}
+
 func TestRoomApart(t *testing.T) {
 	for name, user := range rooms(t) {
 		t.Run(name, func(t *testing.T) {

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/run"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
@@ -41,6 +43,7 @@ func newGate(u *ui) *cobra.Command {
 				return exit.Usagef("--accept-flaky REASON: say why, in your own words")
 			}
 			var err error
+			f.Gating.Session, f.Gating.Nonce = os.Getenv(attempt.SessionVariable), os.Getenv(attempt.NonceVariable)
 			if f.Signer, err = run.TakeKey(u, f.keyFD); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -128,6 +129,21 @@ type Gating struct {
 	By          string
 	AcceptFlaky string           // why passes after failures are accepted; empty: they are not
 	Signer      *receipts.Signer // nil for none
+
+	Session, Nonce string // of the run around this one: the gate has them if each of its receipts does
+}
+
+// all reports whether each of the records that ids name is a receipt that has accepts.
+func all(ids []string, get func(id string) (receipts.Entry, error), has func(*receipts.Receipt) bool) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool {
+		e, err := get(id)
+		if err != nil {
+			return true
+		}
+		v, _ := e.Parse()
+		r, ok := v.(*receipts.Receipt)
+		return !ok || !has(r)
+	})
 }
 
 // Gate consumes the receipts that ids name into a gate receipt, which is final if anything is required.
@@ -158,11 +174,18 @@ func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error
 			}
 			attempt.Beyond(&req, q.snapshot, nil)
 		}
+		get := entries(ctx, s)
+		if q.Session == "" && g.Session != "" && all(ids, get, func(r *receipts.Receipt) bool { return r.Session == g.Session }) {
+			req.Session, req.AnySession = g.Session, false
+		}
+		if q.Nonce == "" && g.Nonce != "" && all(ids, get, func(r *receipts.Receipt) bool { return r.Nonce == g.Nonce }) {
+			req.Nonce = g.Nonce
+		}
 		d, err := s.GateOf(ctx, req, q.Query, ids...)
 		if err != nil {
 			return doc, err
 		}
-		doc = records.NewDecision(d, "gated", q.nextOfGate(d, ids, entries(ctx, s)))
+		doc = records.NewDecision(d, "gated", q.nextOfGate(d, ids, get))
 		if !d.Passed() {
 			return doc, nil
 		}
