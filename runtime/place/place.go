@@ -6,11 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/command-dialect/dialect/lang/regular"
 )
 
-// Short is path relative to the working directory where that is shorter.
+// Short is path relative to the working directory where that is shorter. No command takes it for a flag.
 func Short(path string) string {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -19,6 +20,9 @@ func Short(path string) string {
 	rel, err := filepath.Rel(wd, path)
 	if err != nil || len(rel) >= len(path) {
 		return path
+	}
+	if strings.HasPrefix(rel, "-") {
+		return "." + string(filepath.Separator) + rel
 	}
 	return rel
 }

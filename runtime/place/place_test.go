@@ -34,3 +34,22 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestShort: what is named from here is never longer, and never a flag.
+func TestShort(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "a", "b"):     filepath.Join("a", "b"),
+		filepath.Join(dir, "-e.dlct"):    "." + string(filepath.Separator) + "-e.dlct",
+		string(filepath.Separator) + "a": string(filepath.Separator) + "a",
+	} {
+		if got := place.Short(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/notary"
 	"github.com/command-dialect/dialect/runtime/place"
@@ -78,9 +79,9 @@ func nextOfLevel(goos, whole string) []string {
 	return []string{advice("a run counts for its key only where its commands cannot read the key, as `dialect doctor` says:"), whole}
 }
 
-// storeFlags names the store, if the asker did.
+// storeFlags names the store, if the asker did: what is run without one can never be verified.
 func (q *Question) storeFlags() []string {
-	if q.o.Store == "" {
+	if q.o.Store == "" || q.o.Store == attempt.NoStore {
 		return nil
 	}
 	return []string{"--store", place.Short(q.path)}
