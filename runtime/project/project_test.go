@@ -336,6 +336,39 @@ func TestLoadMatrixAbove(t *testing.T) {
 	}
 }
 
+// TestNearer: what looks like a repository between a folder and its matrix, and is part of the one around it, has no matrix that is gone.
+func TestNearer(t *testing.T) {
+	dir := folder(t, map[string]string{"routing.toml": matrix, "a/x": "", "b/x": ""})
+	commit(t, dir)
+	commit(t, filepath.Join(dir, "b"))
+	if err := os.Mkdir(filepath.Join(dir, "a", ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{"", "a", "b"} {
+		at = filepath.Join(dir, at)
+		m, _, err := LoadMatrix(at, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, state, err := Trusted(t.Context(), nil, m, "", at); err != nil || state.Complaint() != "" {
+			t.Errorf("%s: %v, %q", at, err, state.Complaint())
+		}
+	}
+	write(t, filepath.Join(dir, "b", "routing.toml"), matrix)
+	commit(t, filepath.Join(dir, "b"))
+	if err := os.Remove(filepath.Join(dir, "b", "routing.toml")); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, "b")
+	m, _, err := LoadMatrix(at, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, state, err := Trusted(t.Context(), nil, m, "", at); err != nil || !strings.Contains(state.Elsewhere, "is gone: HEAD has it") {
+		t.Errorf("%v, %q", err, state.Elsewhere)
+	}
+}
+
 // TestLost: HEAD has a matrix that is gone here.
 func TestLost(t *testing.T) {
 	dir := folder(t, map[string]string{"routing.toml": matrix, "sub/x": ""})

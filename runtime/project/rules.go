@@ -199,7 +199,7 @@ func Trusted(ctx context.Context, run git.Runner, m *routing.Matrix, base, dir s
 	}
 	if dir != "" {
 		if state.Elsewhere = elsewhere(b, m, state, base, dir); state.Elsewhere == "" {
-			state.Elsewhere = nearer(ctx, run, m.Root, dir)
+			state.Elsewhere = nearer(ctx, run, m, dir)
 		}
 	}
 	return trusted, b, state, nil
@@ -309,22 +309,22 @@ func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, 
 	return ""
 }
 
-// nearer says that a repository between dir and root has a matrix of its own for dir, which is gone, or may have one: what lies above a repository is not
+// nearer says that a repository between dir and m has a matrix of its own for dir, which is gone, or may have one: what lies above a repository is not
 // in its HEAD, and anyone can put a matrix there.
-func nearer(ctx context.Context, run git.Runner, root, dir string) string {
+func nearer(ctx context.Context, run git.Runner, m *routing.Matrix, dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return ""
 	}
 	for {
 		top := place.Repository(dir)
-		if within(top, root) || !place.Exists(filepath.Join(top, ".git")) {
+		if within(top, m.Root) || !place.Exists(filepath.Join(top, ".git")) {
 			return ""
 		}
 		switch path, err := inHead(ctx, run, dir); {
 		case err != nil:
 			return fmt.Sprintf("it is not known whether HEAD of %s has a %s: %v", place.Short(top), routing.FileName, err)
-		case path != "":
+		case path != "" && path != m.Path: // else git takes what is there for a part of the repository around it
 			return fmt.Sprintf("%s is gone: HEAD has it, and the matrix above its repository is another one", place.Short(path))
 		}
 		if dir = filepath.Dir(top); dir == top {
