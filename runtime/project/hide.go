@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -84,37 +85,101 @@ func HideSecrets(list diag.List, src *diag.Source, m *routing.Matrix) (diag.List
 	return starred(list, src.Name, values), diag.NewSource(src.Name, text)
 }
 
-// assigned is how a matrix, or a list of MCP servers, names what a value is given to, and given how such values look: TOML or JSON,
-// with a fault or without.
+// assigned is how a matrix, or a list of MCP servers, gives a value to a name, with a fault or without: the name, and what stands between the two.
+// stated is a value in quotes that ends where one should: a value whose own quote ended it is longer.
 var (
-	assigned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([\w-]+)["']?[ \t]*[=:][ \t]*`) })
-	given    = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:"""(?s:.*?)(?:"""|\z)|'''(?s:.*?)(?:'''|\z)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|[^\s"'\[{,}]+)`)
+	assigned = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`["']?((?:[\w-]|\\[uU][0-9a-fA-F]{4,8})+)["']?[ \t]*([=:]+[ \t]*|[ \t])`)
 	})
+	stated = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:"""((?:"{0,2}[^"])*)"""|'''((?:'{0,2}[^'])*)'''|"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)')[ \t]*(?:[}\]#\r\n]|\z|,[ \t]*(?:[\r\n]|["']?[\w.-]+["']?[ \t]*[=:]))`)
+	})
+	unsecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9]+|true|false|null)\b`) })
 )
 
 // named returns the values that stand in text, a matrix or a list of MCP servers, beside names as secrets have, with their
-// offsets: a file with a fault, or one that changed, is shown to who may not see all of it.
+// offsets: a file with a fault, or one that changed, is shown to who may not see all of it. Where a fault may hide how far a value goes, it goes to the
+// end of its line, or of its brackets.
 func named(text []byte) (values []string, at [][2]int) {
 	next := 0
 	for _, m := range assigned().FindAllSubmatchIndex(text, -1) {
 		name, from := string(text[m[2]:m[3]]), m[1]
-		if m[0] < next || !redact.SecretName(name) {
+		if plain, err := strconv.Unquote(`"` + name + `"`); err == nil {
+			name = plain
+		}
+		before := bytes.TrimRight(text[:m[0]], " \t")
+		key := len(before) == 0 || bytes.IndexByte([]byte("\n{,."), before[len(before)-1]) >= 0
+		given := bytes.ContainsAny(text[m[4]:m[5]], "=:")
+		if m[0] < next || name == "secrets" || !redact.SecretName(name) || !given && !key {
 			continue
 		}
-		value := given().Find(text[from:])
-		next = from + len(value)
-		for _, quote := range []string{`"""`, "'''", `"`, "'"} {
-			if rest, ok := bytes.CutPrefix(value, []byte(quote)); ok {
-				value, from = bytes.TrimSuffix(rest, []byte(quote)), from+len(quote)
-				break
+		if v := stated().FindSubmatchIndex(text[from:]); v != nil && given {
+			for i := 2; i < len(v); i += 2 {
+				if v[i] >= 0 {
+					from, next = from+v[i], from+v[i+1]
+					break
+				}
 			}
+			if v := string(text[from:next]); redact.Secret(name, v) {
+				values, at = append(values, v), append(at, [2]int{from, next})
+			}
+			continue
 		}
-		if v := string(value); redact.Secret(name, v) {
-			values, at = append(values, v), append(at, [2]int{from, from + len(v)})
+		if !key { // in a text, such as --token=...: it ends where the word does
+			from = len(text) - len(bytes.TrimLeft(text[from:], `"'`))
+			next = len(text)
+			if i := bytes.IndexAny(text[from:], " \t\r\n\"'"); i >= 0 {
+				next = from + i
+			}
+			if !redact.Secret(name, string(text[from:next])) {
+				continue
+			}
+		} else if next = from + open(text[from:]); unsecret().Match(text[from:next]) {
+			continue
+		}
+		values, at = append(values, string(text[from:next])), append(at, [2]int{from, next})
+		for _, word := range bytes.FieldsFunc(text[from:next], func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'[]{},", r) }) {
+			if redact.Secret(name, string(word)) {
+				values = append(values, string(word))
+			}
 		}
 	}
 	return values, at
+}
+
+// open returns how far a value at the beginning of text may go: to the end of its line, of the next one if the value begins there, and of the
+// last in which brackets or quotes of three are open.
+func open(text []byte) int {
+	for _, quote := range []string{`"""`, "'''"} {
+		if rest, ok := bytes.CutPrefix(text, []byte(quote)); ok {
+			if i := bytes.Index(rest, []byte(quote)); i >= 0 {
+				return i + 2*len(quote)
+			}
+			return len(text)
+		}
+	}
+	depth, quote, seen := 0, byte(0), false
+	for i, c := range text {
+		switch {
+		case c == '\n' && seen && depth <= 0:
+			return i
+		case c == '\n':
+			quote = 0
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote, seen = c, true
+		case c == '[' || c == '{':
+			depth, seen = depth+1, true
+		case c == ']' || c == '}':
+			depth--
+		case c != ' ' && c != '\t' && c != '\r':
+			seen = true
+		}
+	}
+	return len(text)
 }
 
 // HideNamed returns what was found without the values in the files of m that stand beside names as secrets have, and puts those files
@@ -169,8 +234,8 @@ func unsaid(list diag.List, src *diag.Source) (diag.List, *diag.Source) {
 }
 
 // Reviewed returns the difference diff of two texts of the file name, a matrix or a list of MCP servers, with stars for the secrets in it: the
-// values of variables and headers with names as secrets have. Somebody decides by it what to trust, so nothing else is hidden: not by what a comment
-// or a text looks like, and nothing where a text cannot be read.
+// values of variables and headers with names as secrets have. Somebody decides by it what to trust, so nothing else is hidden of a text that can be
+// read: not by what a comment or another text in it looks like.
 func Reviewed(name string, old, text, diff []byte) []byte {
 	lines := [2][][]byte{bytes.SplitAfter(masked(name, old), []byte{'\n'}), bytes.SplitAfter(masked(name, text), []byte{'\n'})}
 	var out []byte
@@ -198,7 +263,8 @@ func Reviewed(name string, old, text, diff []byte) []byte {
 	return out
 }
 
-// masked returns text with stars for the secrets in it, as far as it can be read.
+// masked returns text with stars for the secrets in it: the values of variables and headers, or, of a text that cannot be read and so decides nothing,
+// what stands beside names as secrets have.
 func masked(name string, text []byte) []byte {
 	out := bytes.Clone(text)
 	hide := func(key, value string, from, to int) {
@@ -206,69 +272,68 @@ func masked(name string, text []byte) []byte {
 			star(out[from:to])
 		}
 	}
-	if filepath.Ext(name) == ".json" {
-		secretsOfJSON(text, hide)
+	if filepath.Ext(name) == ".json" && json.Valid(text) {
+		secretsOfJSON(json.NewDecoder(bytes.NewReader(text)), text, "", false, hide)
 		return out
 	}
 	root, faults := tomltree.Parse(diag.NewSource("", text), false)
-	if len(faults) > 0 {
+	if filepath.Ext(name) == ".json" || len(faults) > 0 {
+		_, at := named(text)
+		for _, at := range at {
+			star(out[at[0]:at[1]])
+		}
 		return out
 	}
-	var walk func(v *tomltree.Value, set bool)
-	walk = func(v *tomltree.Value, set bool) {
+	var walk func(v *tomltree.Value, key string, set bool)
+	walk = func(v *tomltree.Value, key string, set bool) {
+		if set && v.Kind == tomltree.String {
+			hide(key, v.Text, v.Start+1, v.End-1)
+		}
 		for _, item := range v.Items {
-			walk(item, set)
+			walk(item, key, set)
 		}
 		for _, e := range v.Entries {
-			if set && e.Value.Kind == tomltree.String {
-				hide(e.Key, e.Value.Text, e.Value.Start+1, e.Value.End-1)
-			}
-			walk(e.Value, sets(e.Key))
+			walk(e.Value, below(key, e.Key, set), set || sets(e.Key))
 		}
 	}
-	walk(root, false)
+	walk(root, "", false)
 	return out
 }
 
-// sets reports whether a table of that name has variables or headers.
-func sets(key string) bool { return key == "env" || key == "headers" }
+// sets reports whether a table of that name has variables or headers. Encoding/json takes a key in any case.
+func sets(key string) bool { return strings.EqualFold(key, "env") || strings.EqualFold(key, "headers") }
 
-// secretsOfJSON calls hide with each text in a table of variables or headers of a list of MCP servers.
-func secretsOfJSON(text []byte, hide func(key, value string, from, to int)) {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	var above []string // the keys of the objects around; empty for an array
-	key, named := "", false
-	for {
-		before := int(dec.InputOffset())
-		t, err := dec.Token()
-		if err != nil {
-			return
-		}
-		if len(above) > 0 && above[len(above)-1] != "" && !named { // the key of the next value, or the end of the object
-			if k, ok := t.(string); ok {
-				key, named = k, true
+// below returns the name of what stands at key, in a value that is called name itself: a secret is one whatever is in it.
+func below(name, key string, set bool) string {
+	if set && redact.SecretName(name) {
+		return name
+	}
+	return key
+}
+
+// secretsOfJSON calls hide with each text in a table of variables or headers of a list of MCP servers. dec is about to read the value of key.
+func secretsOfJSON(dec *json.Decoder, text []byte, key string, set bool, hide func(key, value string, from, to int)) {
+	before := int(dec.InputOffset())
+	t, err := dec.Token()
+	if err != nil {
+		return
+	}
+	switch v := t.(type) {
+	case json.Delim:
+		for dec.More() {
+			if v == '[' {
+				secretsOfJSON(dec, text, key, set, hide)
 				continue
 			}
+			k, _ := dec.Token()
+			name, _ := k.(string)
+			secretsOfJSON(dec, text, below(key, name, set), set || sets(name), hide)
 		}
-		switch v := t.(type) {
-		case json.Delim:
-			switch v {
-			case '{':
-				above = append(above, "."+key)
-			case '[':
-				above = append(above, "")
-			default:
-				above = above[:len(above)-1]
-			}
-			key = ""
-		case string:
-			if n := len(above); n > 0 && above[n-1] != "" && sets(above[n-1][1:]) {
-				if i := bytes.IndexByte(text[before:], '"'); i >= 0 {
-					hide(key, v, before+i+1, int(dec.InputOffset())-1)
-				}
-			}
+		dec.Token()
+	case string:
+		if i := bytes.IndexByte(text[before:], '"'); set && i >= 0 {
+			hide(key, v, before+i+1, int(dec.InputOffset())-1)
 		}
-		named = false
 	}
 }
 

@@ -221,6 +221,19 @@ func TestHideNamed(t *testing.T) {
 		"# password = '''\ntool = \"pytest --co\"\nk = 1 x":       "",
 		`secrets = ["alphabetical"] x`:                            "alphabetical",
 		`max_tokens = 123456789 x`:                                "123456789",
+		`env = { API_TOKEN = Bearer ` + secret + ` }`:             "",
+		`env = { API_TOKEN = ["` + secret + `"] }`:                "",
+		`env = { API_TOKEN = { a = "` + secret + `" } }`:          "",
+		`env = { API_TOKEN = "ab"` + secret + `" }`:               "",
+		`env = { API_TOKEN = "ab",` + secret + `" }`:              "",
+		`env = { API_TOKEN = 'ab'` + secret + `' }`:               "",
+		`env = { API_TOKEN = ab,` + secret + ` }`:                 "",
+		`env = { API_TOKEN == "` + secret + `" }`:                 "",
+		`env = { API_TOKEN ` + secret + ` }`:                      "",
+		`env = { "API_TOK\u0045N" = "` + secret + `", Y = }`:      "",
+		`env.API_TOKEN = ` + secret:                               "",
+		"env = { API_TOKEN = [\n\"a]\",\n\"" + secret + "\"] }":   "",
+		`env = { API_TOKEN = ""` + secret + `"", X = }`:           "",
 	} {
 		text = "[commands.x]\n" + text
 		dir := folder(t, map[string]string{"routing.toml": text})
@@ -260,7 +273,15 @@ func TestReviewed(t *testing.T) {
 		{"routing.toml", "", "# API_TOKEN = \"" + secret + "\"\n", false},
 		{"routing.toml", "", "[vars]\napi_token = \"" + secret + "\"\n", false},
 		{"routing.toml", "", "env = { A = \"token='\", PATH = \"" + secret + "\", B = \"'\" }\n# API_TOKEN = '" + secret + "'\n", false},
-		{"routing.toml", "", "env = { API_TOKEN = \"" + secret + "\"\n", false},
+		{"routing.toml", "", "env = { API_TOKEN = \"" + secret + "\"\n", true},
+		{"routing.toml", "env = { API_TOKEN = " + secret + " }\n", "env = { API_TOKEN = \"" + secret + "\" }\n", true},
+		{"routing.toml", "", "env = { API_TOKEN = [\"" + secret + "\"] }\n", true},
+		{".mcp.json", "", `{"mcpServers":{"t":{"Env":{"API_TOKEN":"` + secret + `"}}}}`, true},
+		{".mcp.json", "", `{"mcpServers":{"t":{"HEADERS":{"API_TOKEN":["` + secret + `"]}}}}`, true},
+		{".mcp.json", "", `{"mcpServers":{"t":{"env":{"API_TOKEN":{"a":["` + secret + `"]}}}}}`, true},
+		{".mcp.json", "", `{"mcpServers":{"t":{"headers":{"Authorization": Bearer ` + secret + `}}}}`, true},
+		{".mcp.json", "", `{"mcpServers":{"t":{"env":{"API_TOKEN":"ab"` + secret + `"}}}}`, true},
+		{".mcp.json", "", "{\"mcpServers\":{\"t\":{\"env\":{\"API_TOKEN\":\n\"" + secret + "\" x}}}}", true},
 		{".mcp.json", "", `{"a":{"args":["API_TOKEN","` + secret + `"],"token":"` + secret + `"}}`, false},
 	} {
 		before := diff.Diff("a", []byte(c.old), "b", []byte(c.text))
