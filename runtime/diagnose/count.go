@@ -218,10 +218,13 @@ func (c *Counter) ownDenied() (failed int, denied bool) {
 	}
 	provesOwn := c.proved > 0 && c.proved == c.tap.Total() // the lines are those of prove -v, which said how it ended
 	if c.found&nodeSummary == 0 && c.found&tapLines != 0 && c.tapPlan && !provesOwn && !c.bailed {
-		if c.tap.Failed > 0 && d.plans == 1 && d.planned == c.tap.Total() {
-			d.add(0, c.tap.Failed)
-		} else {
+		switch total := c.tap.Total(); {
+		case d.plans != 1, total == 0, c.tap.Failed == 0 && d.planned <= total, d.planned < total:
 			d.green = true
+		case c.tap.Failed > 0:
+			d.add(0, c.tap.Failed)
+		default: // it ended before all tests of the plan did: a failure by the specification of TAP
+			denied = true
 		}
 	}
 	if d.green || d.open || !denied && d.failed == 0 {

@@ -45,6 +45,7 @@ func sumKinds() []sum {
 		{re: `^     Errors  (\d+) errors?$`, read: refuted},
 		{re: `^ (\d+) errors?$`, read: refuted},
 		{re: `^  (\d+) (?:uncaught exceptions?|unhandled rejections?)$`, read: refuted},
+		{re: `^  (\d+) tests? failed$`, read: func(c *Counter, _ *sum, m [][]byte) { c.denied.add(0, amount(m[1])) }},
 		{re: `^(?:ok|FAILED) \| \d+ passed.*?\| \d+ failed(?: \| \d+ ignored)?`, read: words},
 		{re: `^ +(?P<p>\d+) pass(?:ing \(\w+\))?$`, read: part},
 		{re: `^ +(?P<f>\d+) fail(?:ing)?$`, read: part},
@@ -138,6 +139,7 @@ func sumKinds() []sum {
 		// Scala and Clojure: sbt repeats what its runners say, if they are several or say nothing; ScalaTest; utest; ZIO; JUnit and MUnit
 		{re: `^\[info\] No tests (?:were executed\.|to run for \S.*)$`, read: func(c *Counter, _ *sum, _ [][]byte) { c.aggregate = true }},
 		{re: `^\[\w+\] (Passed|Failed|Error): Total (?P<n>\d+), Failed (?P<f1>\d+), Errors (?P<f2>\d+), Passed \d+(?:, \w+ (?P<s1>\d+))?(?:, \w+ (?P<s2>\d+))?(?:, \w+ (?P<s3>\d+))?(?:, \w+ (?P<s4>\d+))?$`, read: sbt},
+		{re: `^\*\*\* (\d+) SUITES? ABORTED \*\*\*$`, read: refuted},
 		{re: `^Tests: succeeded (?P<p>\d+), failed (?P<f>\d+), canceled (?P<s1>\d+), ignored (?P<s2>\d+), pending (?P<s3>\d+)$`},
 		{re: `^Tests: (?P<n>\d+), Passed: \d+, Failed: (?P<f>\d+)$`},
 		{re: `^(?P<p>\d+) tests passed\. (?P<f>\d+) tests failed\.(?: (?P<s>\d+) tests ignored\.)?$`},

@@ -125,6 +125,8 @@ func runners() []runner {
 			"[info] Tests: succeeded 3, failed 0, canceled 0, ignored 0, pending 0\n[info] Passed: Total 3, Failed 0, Errors 0, Passed 3\n", "[error] Failed: Total 3, Failed 1, Errors 0, Passed 2\n",
 			[]string{"[info] No tests today\n"},
 		}, {
+			"ScalaTest, a suite that was aborted", nil, "", "Tests: succeeded 2, failed 1, canceled 0, ignored 0, pending 0\n*** 1 SUITE ABORTED ***\n", nil,
+		}, {
 			"ScalaTest", []string{"Tests: succeeded 0, failed 0, canceled 0, ignored 2, pending 0\n"}, "Tests: succeeded 3, failed 0, canceled 0, ignored 0, pending 0\n", "Tests: succeeded 2, failed 1, canceled 0, ignored 0, pending 0\n", nil,
 		}, {
 			"sbt, whose runner died", nil, "", "[error] Error: Total 1, Failed 0, Errors 1, Passed 0\n[error] Error during tests:\n[error] \tSearchSpec\n", nil,
