@@ -553,7 +553,7 @@ func (s *Session) took(e *receipts.Entry, nested []receipts.Hash) (list []receip
 	return list
 }
 
-// Met reports whether the last word about a command, on the tree of q, is a pass that meets accepts.
+// Met reports whether the last word about a command, on the tree and in the place of q and under its matrix, is a pass that meets accepts.
 func (s *Session) Met(q Query, meets func(*receipts.Receipt) bool) (bool, error) {
 	if len(s.problems) > 0 || s.err != nil || q.Tree == nil {
 		return false, s.err
@@ -561,7 +561,10 @@ func (s *Session) Met(q Query, meets func(*receipts.Receipt) bool) (bool, error)
 	h := s.historyOf(nil, nil, s.passes(nil, q.Level, "").within, *q.Tree) // as [Session.lookAround] asks
 	for key := range h.about {
 		_, passes := h.lastWords(q, key, make(map[int64]bool))
-		if slices.ContainsFunc(passes, func(e *receipts.Entry) bool { return meets(receipt(e)) }) {
+		if slices.ContainsFunc(passes, func(e *receipts.Entry) bool {
+			r := receipt(e)
+			return r.Place == q.Place && (q.Matrix.IsZero() || r.Matrix == q.Matrix) && meets(r)
+		}) {
 			return true, s.err
 		}
 	}

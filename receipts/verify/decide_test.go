@@ -379,3 +379,25 @@ func TestConsumed(t *testing.T) {
 	run := m.run("r-3")
 	is("a run", receipts.NotReceipt, asked(nothing), run.String())
 }
+
+// TestMet has a line pass elsewhere, under another matrix, and before it failed.
+func TestMet(t *testing.T) {
+	for name, tt := range map[string]struct {
+		log  func(m *maker)
+		want bool
+	}{
+		"as it should be":      {func(m *maker) { m.receipt() }, true},
+		"on another tree":      {func(m *maker) { m.receipt(func(r *receipts.Receipt) { r.Workspace.Before = treeB }) }, false},
+		"in another place":     {func(m *maker) { m.receipt(func(r *receipts.Receipt) { r.Place = receipts.Text("b") }) }, false},
+		"under another matrix": {func(m *maker) { m.receipt(func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} }) }, false},
+		"and failed after":     {func(m *maker) { m.receipt(); m.receipt(failing) }, false},
+		"after it failed":      {func(m *maker) { m.receipt(failing); m.receipt() }, true},
+	} {
+		m := newMaker(t)
+		tt.log(m)
+		q := asked()
+		if got, err := m.open(Options{}).Met(q, q.Require[0].Meets); got != tt.want || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}

@@ -323,12 +323,12 @@ func (p passes) about(e, f *receipts.Entry) (counts, same bool) {
 	return same || p.tree != nil && meet(st.begun, []receipts.Tree{*p.tree}), same
 }
 
-// undo reports whether one of the passes of a command came after its failure f: under its binding, if it has one, on the same files, of no lower level, and not written by somebody
-// without the key since nothing vouches any more.
+// undo reports whether one of the passes of a command came after its failure f and takes it back: on the same files, of no lower level, held to no
+// less, and not written by somebody without the key since nothing vouches any more.
 func (p passes) undo(command uint64, f *receipts.Entry) bool {
 	return slices.ContainsFunc(p.list[command], func(e *receipts.Entry) bool {
-		r, failed := receipt(e), receipt(f)
-		return (r.Binding == failed.Binding || failed.Binding == "") && e.Seq > f.Seq && e.Level >= f.Level && (e.Level >= p.within.level || p.within.has(e)) && !p.others(e, f) && p.stand(e).holds(p.within.stand(f))
+		return e.Seq > f.Seq && e.Level >= f.Level && (e.Level >= p.within.level || p.within.has(e)) &&
+			p.rules.heldTo(receipt(e), receipt(f)) && !p.others(e, f) && p.stand(e).holds(p.within.stand(f))
 	})
 }
 
@@ -444,6 +444,12 @@ func (x rules) envOf(r *receipts.Receipt) string {
 
 func (x rules) of(r *receipts.Receipt) bool {
 	return r.Binding != "" && !x.matrix.IsZero() && r.Matrix == x.matrix && r.Place == x.place
+}
+
+// heldTo reports whether the pass r was held to what the failure f was: to the same binding of the same matrix, or to that of the rules. What failed
+// under no binding was held to nothing.
+func (x rules) heldTo(r, f *receipts.Receipt) bool {
+	return f.Binding == "" || r.Binding == f.Binding && (r.Matrix == f.Matrix || x.of(r))
 }
 
 // others reports whether records of one command are about two things: their bindings set other variables. What ran under no binding, or

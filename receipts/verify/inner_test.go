@@ -69,6 +69,16 @@ func TestInner(t *testing.T) {
 			m.receipt(started, failing)
 			m.outer([]receipts.Hash{g})
 		}, nil, Failed, "failed on this tree after it had passed"},
+		{"failed after, and passed again under another matrix", func(m *maker) {
+			a := m.receipt(started)
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{m.inside(a, m.receipt(started, func(r *receipts.Receipt) { r.Matrix = receipts.Hash{8} }))})
+		}, nil, Failed, "failed on this tree after it had passed"},
+		{"failed after, and passed again", func(m *maker) {
+			a := m.receipt(started)
+			m.receipt(started, failing)
+			m.outer([]receipts.Hash{m.inside(a, m.receipt(started))})
+		}, nil, Verified, ""},
 		{"failed before in another project", func(m *maker) {
 			m.receipt(started, failing, func(r *receipts.Receipt) { r.Place = receipts.Text("b") })
 			m.outer([]receipts.Hash{m.inside(m.receipt(started))})
