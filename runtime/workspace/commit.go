@@ -155,6 +155,41 @@ func (c *Commit) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	return content, nil
 }
 
+// Files returns the names of the files and links that the commit has in the folder at an absolute path; none where it has no such folder. A folder of a
+// submodule, and one that only a link leads to, is none.
+func (c *Commit) Files(ctx context.Context, dir string) (names []string, err error) {
+	rel, ok := relative(c.store.r.Root, filepath.Join(dir, "x"))
+	if !ok {
+		return nil, nil
+	}
+	id, ways := c.root, strings.Split(rel, "/")
+	for i := range ways {
+		tree, err := c.store.get(ctx, id, "tree")
+		if err != nil {
+			return nil, err
+		}
+		if i < len(ways)-1 {
+			mode, below, err := c.store.r.Format.Lookup(tree, ways[i])
+			if errors.Is(err, fs.ErrNotExist) || err == nil && mode != git.ModeTree {
+				return nil, nil
+			}
+			if id = below; err != nil {
+				return nil, err
+			}
+			continue
+		}
+		for item, err := range c.store.r.Format.Items(tree) {
+			if err != nil {
+				return nil, err
+			}
+			if item.Mode != git.ModeTree && item.Mode != git.ModeCommit {
+				names = append(names, item.Name)
+			}
+		}
+	}
+	return names, nil
+}
+
 // Has reports whether the commit has a file of a snapshot at a path from its root, with slashes: what git records for it or, where the
 // snapshot does not say that, its bytes. Links are not followed, nor is a submodule entered.
 func (c *Commit) Has(ctx context.Context, file string, f *File) (bool, error) {

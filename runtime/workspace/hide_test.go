@@ -36,6 +36,9 @@ var hideCases = []struct {
 		r.write("lib/.gitignore", "*\n")
 		r.write("lib/evil.py", "x")
 	}, want: []string{"added lib/.gitignore (untracked)", "added lib/evil.py (untracked)"}},
+	{name: "a file named .git", hide: func(r *repo) { r.write("lib/.git", "x") }, want: []string{"added lib/.git (untracked)"}},
+	{name: "a directory named .git", hide: func(r *repo) { r.write("cfg/.git/HEAD", "x"); r.write("cfg/.git/conf", "x") },
+		want: []string{"added cfg/.git/HEAD (untracked)", "added cfg/.git/conf (untracked)"}},
 	{name: "info/exclude", hide: func(r *repo) {
 		r.write(".git/info/exclude", "evil*\n")
 		r.write("evil.py", "x")

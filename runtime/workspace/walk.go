@@ -61,7 +61,7 @@ type walk struct {
 	places     map[string]place      // directories below which other rules hide files than above
 	obstacles  []string              // why git could not commit this
 	left       map[string]string     // directory that no commit holds, and that no tracked ignore file names -> what it is
-	unstored   map[string]bool       // paths named .git that are not a repository
+	unstored   map[string]bool       // see [walk.noGit]
 }
 
 // A worktree is a part of the walk with an index of its own: the root, or a
@@ -81,6 +81,8 @@ type place struct {
 	ignore *ignore.File
 	hidden bool   // only what is tracked counts in here
 	cache  string // the cache, of [DefaultCaches], that alone hides this: from the root, empty for none
+	fake   bool   // its .git is no repository
+	loose  bool   // it is below such a .git: no commit holds what is in here
 }
 
 func (p place) join(name string) string {
@@ -198,22 +200,60 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 func (w *walk) each(c *crew, s *scratch, d *folder, p place, names []string) error {
 	for _, name := range names {
 		if name == ".git" && p.cache == "" {
-			if path := p.join(name); p.path != "" && p.counts() {
-				ignored, err := w.ignores(p, path, name, false)
+			if own, err := w.ownGit(d, p); err != nil || own {
 				if err != nil {
 					return err
 				}
-				if !ignored {
-					w.noGit(path)
-				}
+				continue
 			}
-			continue
 		}
 		if err := w.look(c, s, d, p, name, false); err != nil {
 			return err
 		}
 	}
 	return w.ctx.Err()
+}
+
+// ownGit reports whether the .git of a place is that of a repository, whose inside is not of the files. Anything else of that name is a file like
+// others, which no commit holds.
+func (w *walk) ownGit(d *folder, p place) (own bool, err error) {
+	switch {
+	case p.fake:
+		return false, nil
+	case p.hidden, p.path == "" && w.repo != nil, p.path != "" && p.path+"/" == p.tree.prefix:
+		return true, nil
+	case w.repo == nil:
+		return repository(d), nil
+	}
+	full := filepath.Join(w.root, filepath.FromSlash(p.path))
+	if err := git.Readable(filepath.Join(full, ".git")); err != nil {
+		return false, w.fault(p.path, err)
+	}
+	state, _, _, err := w.head(nestedEnv(full))
+	if own = state != headNone; own && err == nil {
+		w.noGit(p.join(".git"))
+	}
+	return own, w.fault(p.path, err)
+}
+
+// repository reports whether a directory has a .git that looks like a repository, where there is no git to ask.
+func repository(d *folder) bool {
+	git, err := d.sub(".git")
+	if err != nil {
+		return false
+	}
+	defer git.release()
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := git.lstat(name); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// nestedEnv is the environment in which git looks at the repository in a directory.
+func nestedEnv(dir string) []string {
+	return []string{"GIT_DIR=" + filepath.Join(dir, ".git"), "GIT_WORK_TREE=" + dir}
 }
 
 // ignores reports whether the ignore files hide a path of a place.
@@ -289,7 +329,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 			return nil
 		}
 		c.add(d, func(s *scratch) error {
-			return w.enter(c, s, d, p, name, link, place{tree: p.tree, path: path, ignore: p.ignore, hidden: hidden, cache: cache}, again)
+			return w.enter(c, s, d, p, name, link, place{tree: p.tree, path: path, ignore: p.ignore, hidden: hidden, cache: cache, loose: p.loose || name == ".git"}, again)
 		})
 		return nil
 	}
@@ -323,7 +363,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		w.written.Store(true)
 		return nil
 	}
-	e := s.add(entry{path: path, kind: st.kind, tracked: tracked, inTree: p.tree.outer, status: st})
+	e := s.add(entry{path: path, kind: st.kind, tracked: tracked, inTree: p.tree.outer && !p.loose && name != ".git", status: st})
 	if tracked {
 		e.held = known.Id
 	}
@@ -367,7 +407,7 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 	// What a repository does not track, and what nobody does, is hidden by nothing.
 	plain := inner
 	inner = place{tree: &worktree{prefix: path + "/"}, path: path}
-	e := entry{path: path, kind: kindRepository, tracked: link, inTree: p.tree.outer}
+	e := entry{path: path, kind: kindRepository, tracked: link, inTree: p.tree.outer && !p.loose}
 	if link {
 		e.id = p.tree.index.Find(p.inside(path), nil).Id
 	}
@@ -376,7 +416,7 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 		if err := git.Readable(filepath.Join(full, ".git")); err != nil {
 			return w.fault(path, err)
 		}
-		env := []string{"GIT_DIR=" + filepath.Join(full, ".git"), "GIT_WORK_TREE=" + full}
+		env := nestedEnv(full)
 		state, id, tree, err := w.head(env)
 		if err != nil {
 			return w.fault(path, err)
@@ -388,8 +428,10 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 			w.heads[path] = checkedOut{tree}
 			w.mu.Unlock()
 		case link:
-		case state == headNone && p.tree.outer:
+			inner.fake = state == headNone
+		case state == headNone:
 			// A .git that is not a repository: to git this is a directory like others.
+			plain.fake = true
 			return w.folder(c, s, sub, plain)
 		case state == headUnborn && p.tree.outer:
 			w.obstacle("nested repository without a commit: " + git.Display(path))
@@ -459,7 +501,7 @@ func (w *walk) leave(dir, why string) {
 	w.mu.Unlock()
 }
 
-// noGit notes what is named .git and is not a repository.
+// noGit notes the .git of a repository in a directory that is none to the index around it.
 func (w *walk) noGit(path string) {
 	w.mu.Lock()
 	w.unstored[path] = true

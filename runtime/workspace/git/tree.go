@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io/fs"
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -141,19 +142,38 @@ func (f ObjectFormat) subtree(leaves []Leaf, at int, all *[]byte, each func(cont
 	return f.Object("tree", b[start:])
 }
 
+// An Item is a name in a tree object.
+type Item struct {
+	Mode, Name string
+	ID         ObjectID
+}
+
+// Items returns what the content of a tree object names, in its order. It ends in an error where the content is not that of a tree.
+func (f ObjectFormat) Items(tree []byte) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		for len(tree) > 0 {
+			head, rest, ok := bytes.Cut(tree, []byte{0})
+			mode, name, space := bytes.Cut(head, []byte{' '})
+			if !ok || !space || len(rest) < f.Size() {
+				yield(Item{}, errors.New("git: a tree cannot be read"))
+				return
+			}
+			item := Item{Mode: string(mode), Name: string(name)}
+			copy(item.ID[:], rest[:f.Size()])
+			if !yield(item, nil) {
+				return
+			}
+			tree = rest[f.Size():]
+		}
+	}
+}
+
 // Lookup finds a name in the content of a tree object.
 func (f ObjectFormat) Lookup(tree []byte, name string) (mode string, id ObjectID, err error) {
-	for len(tree) > 0 {
-		head, rest, ok := bytes.Cut(tree, []byte{0})
-		m, n, space := bytes.Cut(head, []byte{' '})
-		if !ok || !space || len(rest) < f.Size() {
-			return "", id, errors.New("git: a tree cannot be read")
+	for item, err := range f.Items(tree) {
+		if err != nil || item.Name == name {
+			return item.Mode, item.ID, err
 		}
-		if string(n) == name {
-			copy(id[:], rest[:f.Size()])
-			return string(m), id, nil
-		}
-		tree = rest[f.Size():]
 	}
 	return "", id, fs.ErrNotExist
 }

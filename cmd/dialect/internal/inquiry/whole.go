@@ -20,6 +20,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -72,24 +73,14 @@ func like(word string, was receipts.Datum) bool {
 	return len(was.Text) >= len(before)+len(after) && strings.HasPrefix(was.Text, before) && strings.HasSuffix(was.Text, after)
 }
 
-// Default returns the commands of the default script (`[run] default`, else the nearest quality.dlct) as the commit from has it and the trusted matrix binds it;
-// where that commit has none, as it is here. Changed says that the script here is another one. Lines that run only after a
+// Default returns the commands of the default script, see [project.DefaultScript], as the commit from has it and the trusted matrix binds it; where that commit
+// has none, as it is here. Changed says that the script here is another one. Lines that run only after a
 // failure, and those that a handler of the runtime carries out, are left out.
 func (q *Question) Default(ctx context.Context, from string) (path string, list []Bound, changed bool) {
 	if q.rules == nil {
 		return "", nil, false
 	}
-	var paths []string
-	if q.rules.Script != "" {
-		paths = []string{filepath.Join(q.rules.Root, filepath.FromSlash(q.rules.Script))}
-	} else {
-		for dir := range regular.Above(filepath.Join(q.root, filepath.FromSlash(q.From))) {
-			paths = append(paths, filepath.Join(dir, routing.ScriptName))
-			if dir == q.root {
-				break
-			}
-		}
-	}
+	dir := filepath.Join(q.root, filepath.FromSlash(q.From))
 	here := func(path string) []byte {
 		text, err := regular.Read(path, maxScript)
 		if err != nil {
@@ -99,16 +90,16 @@ func (q *Question) Default(ctx context.Context, from string) (path string, list 
 	}
 	var text []byte
 	if c, err := workspace.Resolve(ctx, q.root, from, workspace.Options{}); err == nil {
-		for _, path = range paths {
+		if path, _, err = project.DefaultScriptIn(ctx, c, dir, q.rules); err == nil && path != "" {
 			if b, err := c.ReadFile(ctx, path); err == nil && len(b) <= maxScript {
 				text, changed = b, q.commit == nil && !bytes.Equal(b, here(path))
-				break
 			}
 		}
 	}
-	for i := 0; text == nil && i < len(paths); i++ {
-		path = paths[i]
-		text = here(path)
+	if text == nil {
+		if path, _ = project.DefaultScript(dir, q.rules); path != "" {
+			text = here(path)
+		}
 	}
 	if text == nil {
 		return "", nil, false
