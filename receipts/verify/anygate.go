@@ -7,15 +7,15 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// anyGate answers by the gate that says most: the newest about the tree that is
-// Verified, else the newest about the tree, else the newest of all. Gates below the
-// level that is asked for are left aside, and hide nothing.
+// anyGate answers by one gate: the newest on the tree that is VERIFIED; else, on the tree, one of this project under
+// these rules before others, the newest first; else what nearest returns. Gates below q.Level are left aside, and hide
+// nothing.
 func (s *Session) anyGate(q Query) *Result {
 	if len(s.problems) > 0 || s.err != nil {
 		return &Result{}
 	}
 	var best *Result
-	below, part, own := 0, int64(-1), 0 // the last is how much of the best is that of this project and these rules
+	below, part, own := 0, int64(-1), 0 // own ranks best by [Query.own]
 	consider := func(seq int64) bool {
 		if s.index.at(seq).flags&flagFinal == 0 {
 			part = max(part, seq)
@@ -84,9 +84,9 @@ func (s *Session) anyGate(q Query) *Result {
 	return s.around(q, best)
 }
 
-// ofPart reports whether e is the gate of a run that a line started, in the project of that line, whose script has other lines: of what is asked
-// without naming anything it answers a part, and the gate of the run around it, if there is one, the rest. A run that an agent or a lone command
-// started stands for itself, and so does one whose line has not ended.
+// ofPart reports whether e is the gate of a run that a line started, in the project of that line, whose script has other lines. For a query
+// that names nothing such a gate answers only part of the question; the enclosing run's gate, if there is one, answers the rest. A run that
+// an agent or a lone command started stands for itself, and so does one whose line has not ended.
 func (s *Session) ofPart(e *receipts.Entry) bool {
 	g, ok := body(e).(*receipts.Gate)
 	if !ok || g.Parent == "" {
@@ -114,10 +114,10 @@ func (s *Session) ofPart(e *receipts.Entry) bool {
 	return false
 }
 
-// ours is what [Query.own] says of a gate of this project and these rules.
+// ours is the rank of [Query.own] for a gate of this project and these rules.
 const ours = 2
 
-// own says how much of a gate is that of what is asked about.
+// own ranks a gate: 0 another project, 1 this project under other rules, 2 (ours) this project and these rules.
 func (q Query) own(g *receipts.Gate) int {
 	switch {
 	case g == nil || g.Place != q.Place:

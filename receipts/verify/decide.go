@@ -213,7 +213,7 @@ func expected(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry)
 	return "", ""
 }
 
-// unlooked is what is wrong with a receipt that was left for another gate than that of its run, and is not fit for it.
+// unlooked is why a receipt cannot be used in a gate other than its own run's.
 const unlooked = "does not say that the files were the same, and that no new ones had come, when it had ended: run it again, with --defer-gate where it is for a gate elsewhere"
 
 // looked reports whether a receipt says what the files were when its command had ended. One that somebody settled rests on their word.
@@ -246,7 +246,7 @@ func expectedTree(g receipts.GateRequest, x receipts.Expectation, e *receipts.En
 }
 
 // lastWord returns why the pass m does not count: the same command failed on the same
-// tree later, or, for who asks strictly, before. It adds up what else is known of it.
+// tree later, or, if the request is strict, before. It adds up what else is known of it.
 func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last passes, counted map[receipts.Hash]bool, d *receipts.Decision) (receipts.Reason, string) {
 	r := receipt(m.Entry)
 	if r == nil {

@@ -74,7 +74,7 @@ type Query struct {
 	Policy         string                   // why the present matrix is not the trusted one; empty if it is
 	Inputs         map[string]receipts.Hash // the present inputs of bindings; see [receipts.Receipt]
 	Retries        map[string]bool          // names of bindings of the matrix of which a pass after a failure will do
-	Env            map[string]string        // what tells the variables of those apart that set some: two of one command with others are about two things
+	Env            map[string]string        // for each binding that sets variables, a digest of them: bindings that run one command with different variables are judged separately
 	Session, Nonce string                   // empty for any
 	After          string                   // a run: what answers has to have been recorded after it began; empty for any
 	Level          int                      // the least trust level
@@ -130,8 +130,8 @@ type Result struct {
 	Checks              *Checks // of Members; nil if no check was ever tested
 }
 
-// Contradicted reports whether the gate is over other files than the present ones, and what is known of those refuses it there, too: no answer for
-// changed paths rests on it.
+// Contradicted reports whether the gate is about other files than the present ones and would be refused on those files too. No answer for
+// changed paths can rest on such a gate.
 func (r *Result) Contradicted() bool { return r.contradicted }
 
 // Verify answers a query. The error says that the log could not be read.
@@ -234,7 +234,7 @@ func (r *Result) no(v Verdict, reason receipts.Reason, sha receipts.Hash, format
 }
 
 // around adds to a judgement of a final gate what the rest of the log says of the tree.
-// Anyone who names a gate gets no milder answer than who names none.
+// A query that names a gate is judged as strictly as one that does not.
 func (s *Session) around(q Query, res *Result) *Result {
 	s.lookAround(q, res)
 	if res.Verdict == "" || res.Verdict == Stale || res.Verdict == Missing {
@@ -291,7 +291,7 @@ func (q Query) asks(command uint64) bool {
 	return slices.ContainsFunc(q.Require, func(r Requirement) bool { return commandKey(r.Command, r.Dir, q.Place) == command })
 }
 
-// asksOf is asks, for a record of the command: under a binding that sets other variables than those of the requirements it is about something else.
+// asksOf is asks for one record: a record under a binding whose variables differ from the requirement's does not count.
 func (q Query) asksOf(command uint64, r *receipts.Receipt) bool {
 	rules := q.bound()
 	return slices.ContainsFunc(q.Require, func(need Requirement) bool {
@@ -299,7 +299,7 @@ func (q Query) asksOf(command uint64, r *receipts.Receipt) bool {
 	})
 }
 
-// bound is what the rules that the query is asked under say of bindings.
+// bound returns what the query's rules say about bindings.
 func (q Query) bound() rules { return rules{q.Retries, q.Env, q.Matrix, q.Place, q.Level} }
 
 // Named is the file of a line, which its record names from the root of the project, as it is named where the reader
@@ -487,8 +487,8 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 	}
 }
 
-// counts reports whether what r says is about where the query asks: of a clean checkout, what ran in another
-// place neither fails nor passes for it. What failed in one that was lent something of the machine counts all the same.
+// counts reports whether r counts for where the query asks. If the query asks for a clean checkout, runs elsewhere count neither as
+// passes nor as failures, except failures in a confined checkout that shared something with the machine.
 func (q Query) counts(r *receipts.Receipt) bool {
 	g, _ := r.Ground()
 	return !q.Clean || g == receipts.InClean || r.Clean != nil && !r.Clean.Unconfined && (r.Failed() || r.EndedEarly())
