@@ -37,7 +37,7 @@ func (s *Setup) String() string {
 	if s.Result.IsZero() {
 		return text + "which saw all files and this machine"
 	}
-	text += "with packages believed by " + ListPaths(dataTexts(s.Locks))
+	text += "installed from " + ListPaths(dataTexts(s.Locks))
 	if s.Kept {
 		text += ", kept since an earlier run"
 	}

@@ -62,13 +62,13 @@ func (s *Session) anyGate(q Query) *Result {
 		if below > 0 {
 			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here is signed with a key that counts: %s", belowText(below))
 		} else {
-			best.no(Missing, receipts.Missing, receipts.Hash{}, "no run of a whole script has ended in a gate here")
+			best.no(Missing, receipts.Missing, receipts.Hash{}, "no complete run of a script has produced a gate here")
 		}
 	}
 	if onTree {
 		best.Below += below
 	} else if part >= 0 {
-		best.Notes = append(best.Notes, fmt.Sprintf("the gate %s on these files is not final: it is of single lines (run -e, SCRIPT:LINE, --failed, --changed), of the first lines of a script, of a value that --set changed, was made without --require, or of a run that a line of another run of this project started", receipts.GateID(s.index.at(part).sha)))
+		best.Notes = append(best.Notes, fmt.Sprintf("the gate %s on these files is not final: it is of single lines (run -e, SCRIPT:LINE, --failed, --changed), of the first lines of a script, of a value that --set changed, was made without --require, or belongs to a run that another run of this project started", receipts.GateID(s.index.at(part).sha)))
 	}
 	if q.Policy != "" && best.Verdict != Policy {
 		best.no(Policy, receipts.OtherPolicy, receipts.Hash{}, "%s", q.Policy)
@@ -76,7 +76,7 @@ func (s *Session) anyGate(q Query) *Result {
 	if onTree && own < ours && q.Policy == "" {
 		// Gates of another project, or under another matrix, say nothing here, and hide no failure.
 		none := &Result{below: make(map[int64]bool)}
-		none.no(Missing, receipts.Missing, receipts.Hash{}, "no run of a whole script of this project has ended in a gate here under these rules")
+		none.no(Missing, receipts.Missing, receipts.Hash{}, "no complete run of a script of this project has produced a gate here under these rules")
 		if s.lookAround(q, none); none.Verdict != Missing || own == 0 && best.Verdict == Policy {
 			return none
 		}

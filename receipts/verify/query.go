@@ -214,7 +214,7 @@ func (s *Session) mustFollow(q Query, res *Result, name string) {
 	}
 	for _, m := range append(res.Leaves(), Leaf{Entry: res.Gate}) {
 		if m.Seq <= begun {
-			res.no(Missing, receipts.OtherRun, m.SHA, "%s rests on what was recorded before the run %s began", name, q.After)
+			res.no(Missing, receipts.OtherRun, m.SHA, "%s includes records from before the run %s began", name, q.After)
 			return
 		}
 	}
@@ -472,7 +472,7 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 	switch {
 	case q.Level <= res.Level:
 	case q.Level >= receipts.LevelNotary && res.Level >= receipts.LevelKey:
-		res.no(Missing, receipts.LevelTooLow, sha, "%s is signed with a key that counts here, but the asker could have a say in it: it was not recorded by a notary, or a command ran in the working tree, or saw what its user can write", name)
+		res.no(Missing, receipts.LevelTooLow, sha, "%s is signed with a key that counts here, but not at the level of a notary: no notary recorded it, or a command ran in the working tree, or a command could read files that its user can write", name)
 	default:
 		res.no(Missing, receipts.LevelTooLow, sha, "%s is not signed with a key that counts here, and a signed one is asked for", name)
 	}
@@ -621,7 +621,7 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 		}
 		return
 	case g.Came+res.came > 0 && (g.Tree.Exact || !q.Commit):
-		res.no(Stale, receipts.Inexact, none, "files that are gone now were there while lines of the gate %s ran, which may have seen them: %s", id, cameOf(g, g.Came+res.came))
+		res.no(Stale, receipts.Inexact, none, "lines of the gate %s may have read files that no longer exist: %s", id, cameOf(g, g.Came+res.came))
 	case q.Commit && !g.Tree.Exact:
 		res.no(Stale, receipts.Inexact, none, "what the gate %s tested is not what a clone of the commit has: %s", id, beyond(g))
 	case q.Commit:
@@ -660,10 +660,10 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 			}
 			res.no(Stale, receipts.TreeChanged, m.SHA, "%s ran on another tree: %s", q.describe(r), by)
 		case changed != "":
-			res.Notes = append(res.Notes, fmt.Sprintf("%s passed on other files, and nobody knows of these: %s", q.describe(r), changed))
+			res.Notes = append(res.Notes, fmt.Sprintf("%s passed on other files and did not run on the present ones: %s", q.describe(r), changed))
 		}
 		if len(w.Changed) > 0 {
-			res.Notes = append(res.Notes, fmt.Sprintf("files changed while %s ran: it vouches for the files as they were afterwards", q.describe(r)))
+			res.Notes = append(res.Notes, fmt.Sprintf("files changed while %s ran: its pass is about the files as they were afterwards", q.describe(r)))
 			paths := make([]string, len(w.Changed))
 			for i, p := range w.Changed {
 				paths[i] = p.Text
@@ -749,7 +749,7 @@ func (q Query) covered(res *Result, id string) {
 		case other != nil:
 			res.no(Missing, receipts.CommandDiffers, receipts.Hash{}, "%s: the gate %s covers it by another command: %s, not %s", need.Binding, id, other, need.Words)
 		case bare != nil:
-			res.no(Missing, receipts.NotCovered, receipts.Hash{}, "%s: the gate %s has its command, and not under the binding: take it by `dialect exec --as %s`", need.Binding, id, need.Binding)
+			res.no(Missing, receipts.NotCovered, receipts.Hash{}, "%s: the gate %s covers the same command, but not under this binding; run it with `dialect exec --as %s`", need.Binding, id, need.Binding)
 		default:
 			res.no(Missing, receipts.NotCovered, receipts.Hash{}, "%s: the gate %s does not cover it (%s)", need.Binding, id, need.Words)
 		}

@@ -317,7 +317,7 @@ func TestRequirements(t *testing.T) {
 	for name, want := range map[string]string{
 		"check_true": "", "check all": "", "all": "", "Check true": "", "Test true": "", "test": "", "check": "",
 		"true": "several bindings", "check_tru": "binds nothing", "Test true x": "has no values of its own", "": "binds nothing",
-		"logs": "no command is run for it",
+		"logs": "it runs no command",
 	} {
 		_, err := inquiry.New(t.Context(), inquiry.Options{Require: []string{name}}, "")
 		var f *exit.Failure
