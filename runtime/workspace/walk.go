@@ -81,7 +81,7 @@ type place struct {
 	ignore *ignore.File
 	hidden bool   // only what is tracked counts in here
 	cache  string // the cache, of [DefaultCaches], that alone hides this: from the root, empty for none
-	fake   bool   // its .git is no repository
+	fake   bool   // its .git is not a repository
 	loose  bool   // it is below such a .git: no commit holds what is in here
 }
 
@@ -501,7 +501,7 @@ func (w *walk) leave(dir, why string) {
 	w.mu.Unlock()
 }
 
-// noGit notes the .git of a repository in a directory that is none to the index around it.
+// noGit notes the .git in a directory that the enclosing index does not take for a repository.
 func (w *walk) noGit(path string) {
 	w.mu.Lock()
 	w.unstored[path] = true
