@@ -41,8 +41,8 @@ type Requirement struct {
 	Words   string         // the command, for messages
 }
 
-// Meets reports whether r is a receipt of what q asks for. One that was taken by itself, and not under the binding, is not: it ran in
-// whatever environment it had, its program may have been found elsewhere, and runs that it started were held to no rules.
+// Meets reports whether r is a receipt of what q asks for. A receipt that was taken by itself, not under the binding, does not count: it
+// ran in any environment, its program may have been found elsewhere, and no rules applied to runs that it started.
 func (q Requirement) Meets(r *receipts.Receipt) bool {
 	return r.Binding == q.Binding && r.Command == q.Command && r.Dir == q.Dir
 }
