@@ -28,7 +28,7 @@ type partError struct {
 }
 
 func (e *partError) Error() string {
-	return fmt.Sprintf("what a line wrote was brought back only in part, %d of %d files: %s: %v", e.done, e.all, e.name, e.err)
+	return fmt.Sprintf("only %d of %d files that a line wrote were brought back: %s: %v", e.done, e.all, e.name, e.err)
 }
 
 func (e *partError) Unwrap() error { return e.err }

@@ -227,7 +227,7 @@ func unsaid(list diag.List, src *diag.Source) (diag.List, *diag.Source) {
 	list = slices.Clone(list)
 	for i := range list {
 		if d := &list[i]; d.File == src.Name {
-			*d = diag.Diagnostic{Code: d.Code, Severity: d.Severity, File: d.File, Span: d.Span, Message: "what it says is not shown, since the file is not one of this repository"}
+			*d = diag.Diagnostic{Code: d.Code, Severity: d.Severity, File: d.File, Span: d.Span, Message: "the text is not shown, since the file is not one of this repository"}
 		}
 	}
 	return list, diag.NewSource(src.Name, text)
