@@ -56,7 +56,7 @@ type Receipt struct {
 	Binding string `json:"binding,omitempty"`
 	Dir     Datum  `json:"dir,omitzero"` // it ran in, relative to the root of the project; absent for the root
 	// Place is the root of the project, relative to that of the working tree; absent
-	// where they are the same. What ran in one place proves nothing for another.
+	// where they are the same. A run in one place proves nothing for another.
 	Place  Datum   `json:"place,omitzero"`
 	Values []Value `json:"values,omitempty"`
 
@@ -107,7 +107,7 @@ type Receipt struct {
 
 // A Stream describes one output.
 type Stream struct {
-	SHA256 Hash  `json:"sha256"` // of all that was written
+	SHA256 Hash  `json:"sha256"` // of the whole output
 	Bytes  int64 `json:"bytes"`
 	Log    Hash  `json:"log,omitzero"` // of what was kept, where that is not all
 }
@@ -191,7 +191,7 @@ type Tree struct {
 	Exact bool `json:"exact,omitempty"`
 }
 
-// A Handle is what a mutating tool returns of what it did.
+// A Handle is a mutating tool's reference to what it made or changed.
 type Handle struct {
 	Route         Datum `json:"route,omitzero"`
 	Type          Datum `json:"type,omitzero"`
@@ -449,7 +449,7 @@ type Gate struct {
 	Parent string `json:"parent,omitempty"`
 	// Nested are the gates of runs that commands of this one started, and receipts of such runs that no gate took in, of which more is known
 	// than that they passed. Gates that nobody has consumed yet are consumed with it. They prove nothing for it: a command can
-	// write what it likes. What failed in them, or was repeated, counts for it all the same.
+	// write anything into the store. Failures and repeated results in them count for it nevertheless.
 	Nested []Hash `json:"nested,omitempty"`
 	Signer string `json:"signer,omitempty"` // as in [Receipt]
 }

@@ -25,7 +25,7 @@ const (
 	Repeated       Reason = "repeated"        // named twice in one request
 	Superseded     Reason = "superseded"      // the same command failed later, on the same tree
 	FlakyPass      Reason = "flaky"           // the same command failed before, on the same tree
-	NoTree         Reason = "no_tree"         // what it ran on is not known
+	NoTree         Reason = "no_tree"         // its tree is not known
 	OtherPolicy    Reason = "policy_changed"  // the matrix is not the trusted one
 	NotFinal       Reason = "not_final"       // a gate over a part of a script
 	NotCovered     Reason = "not_covered"     // a requirement that no member meets
@@ -38,9 +38,9 @@ const (
 	Spent          Reason = "spent"           // in the ledger of the consumer
 	OtherPlace     Reason = "other_place"     // of another project of the working tree
 	InputsChanged  Reason = "inputs_changed"  // files that the binding names as inputs are others
-	Inexact        Reason = "inexact"         // what was tested is not what a clone has
+	Inexact        Reason = "inexact"         // the tested files differ from those of a clone
 	NotClean       Reason = "not_clean"       // it did not run in a clean checkout
-	Untested       Reason = "untested"        // nobody has seen the check refuse anything
+	Untested       Reason = "untested"        // no record shows the check refusing anything
 )
 
 // A Refusal is one reason why a gate, a validation or a consumption said no.
@@ -103,7 +103,7 @@ type Decision struct {
 	Level    int     // lowest trust level of the records
 	Reused   int     // of them, those that repeat an earlier result
 	Nested   []Hash  // see [Gate]
-	Unspent  []Hash  // of Nested, the gates that nobody has consumed
+	Unspent  []Hash  // of Nested, the gates that are not consumed yet
 	Accepted []Hash  // failures that the request accepts
 	// Failures and Early count answers of no, and ends before an answer, of the same
 	// commands on the same tree.

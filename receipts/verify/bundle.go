@@ -16,7 +16,7 @@ import (
 // of them vouches for the session that the bundle is of, and the bundle is not all of it. kept, if not nil, is an older
 // checkpoint, which the log must have been shown to begin with.
 //
-// What a session of a bundle cannot know is what the bundle leaves out.
+// A session of a bundle does not know the records that the bundle leaves out.
 func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Checkpoint) (*Session, error) {
 	statement, voucher, keys := attested(b, keys)
 	head, key, err := receipts.ParseCheckpoint([]byte(b.Checkpoint), keys)
@@ -82,7 +82,7 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Checkpoint
 	return s, bundleBegins(b.Since, head, *kept)
 }
 
-// An UnshownError says that a bundle does not show what was asked of it. That does not mean that the log
+// An UnshownError says that a bundle lacks records that the query needs. That does not mean that the log
 // was changed: anyone who has the store can export more.
 type UnshownError struct{ text string }
 

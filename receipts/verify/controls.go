@@ -120,7 +120,7 @@ func (q Query) mayTest(r *receipts.Receipt) bool {
 		(q.Nonce == "" || r.Nonce == q.Nonce) && !(q.Fresh && !r.Reused.IsZero())
 }
 
-// checksTested refuses a gate whose checks were not all tested on its tree, where the query asks for that.
+// checksTested refuses a gate whose checks were not all tested on its tree, if the query asks for that.
 func (s *Session) checksTested(q Query, g *receipts.Gate, res *Result) {
 	if !q.ChecksTested {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// Decide compares the records of a gate request with what is expected of them, and
+// Decide compares the records of a gate request with its expectations, and
 // returns what is to be consumed. It changes nothing: the caller consumes, in the
 // transaction that the session reads in, if nothing is refused.
 func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.Hash, error) {
@@ -158,7 +158,7 @@ func (s *Session) Gather(g *receipts.GateRequest, q Query, ids ...string) (refus
 	return refused
 }
 
-// refuse adds what is wrong with the log to a decision, and reports whether anything is.
+// refuse adds the faults of the log to a decision, and reports whether there are any.
 func (s *Session) refuse(d *receipts.Decision) bool {
 	for _, p := range s.problems {
 		d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Tampered, SHA: p.SHA, Message: "TAMPERED: " + p.Message})
@@ -216,7 +216,7 @@ func expected(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry)
 // unlooked is why a receipt cannot be used in a gate other than its own run's.
 const unlooked = "does not record that the files were unchanged when the command ended; run it again, with --defer-gate if another run's gate is to use it"
 
-// looked reports whether a receipt says what the files were when its command had ended. One that somebody settled rests on their word.
+// looked reports whether a receipt records the files after its command had ended. A settled receipt counts, too: its settler vouches for it.
 func looked(e *receipts.Entry, r *receipts.Receipt) bool {
 	return r.Workspace.Looked() || e.Settlement != nil
 }
@@ -246,7 +246,7 @@ func expectedTree(g receipts.GateRequest, x receipts.Expectation, e *receipts.En
 }
 
 // lastWord returns why the pass m does not count: the same command failed on the same
-// tree later, or, if the request is strict, before. It adds up what else is known of it.
+// tree later, or, if the request is strict, before. It also counts the other failures and early ends.
 func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last passes, counted map[receipts.Hash]bool, d *receipts.Decision) (receipts.Reason, string) {
 	r := receipt(m.Entry)
 	if r == nil {
@@ -395,7 +395,7 @@ func (s *Session) Consume(q Query, ids ...string) (receipts.Decision, []receipts
 	return d, all, nil
 }
 
-// judgeAny judges a record by what it is.
+// judgeAny judges a record by its kind.
 func (s *Session) judgeAny(q Query, e *receipts.Entry) *Result {
 	g, ok := body(e).(*receipts.Gate)
 	switch {
@@ -484,7 +484,7 @@ func (s *Session) Unsettled(id string, level int) (receipts.Decision, error) {
 	return d, s.err
 }
 
-// pick finds a record for a decision: what is not found is a refusal.
+// pick finds a record for a decision; a missing record is a refusal.
 func (s *Session) pick(id string, d *receipts.Decision) *receipts.Entry {
 	seq, err := s.find(id)
 	if err != nil {

@@ -67,7 +67,7 @@ func overtaken(f *receipts.Entry, passes []*receipts.Entry) bool {
 	})
 }
 
-// lastWord adds what the last word about a command under a binding, or under none, refuses.
+// lastWord adds the refusal for a failure that is the last word about a command under a binding, or under none.
 func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
 	r := receipt(last)
 	switch {
@@ -361,7 +361,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 	if len(order) == 0 {
 		return
 	}
-	// Gates first: what a run with a gate did need not be read.
+	// Gates first: the receipts of a run with a gate need not be read.
 	for _, kind := range []uint8{kindGate, kindReceipt} {
 		for seq := order[0].seq; seq < s.index.len(); seq++ {
 			m := s.index.at(seq)

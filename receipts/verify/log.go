@@ -30,7 +30,7 @@ type Log interface {
 	Hashes(ctx context.Context, indexes []int64) ([]tlog.Hash, error)
 }
 
-// A State is what a log says of itself.
+// A State is a log's own account: its size, root and checkpoints, before they are checked.
 type State struct {
 	receipts.Checkpoint
 	Note []byte // the last signed checkpoint of each key, see [receipts.SplitNotes]; nil if none was
@@ -206,10 +206,10 @@ func (s *Session) problem(seq int64, sha receipts.Hash, format string, args ...a
 	s.problems = append(s.problems, Problem{Seq: seq, SHA: sha, Message: fmt.Sprintf(format, args...)})
 }
 
-// Problems returns what is wrong with the log. While there is any, nothing is answered.
+// Problems returns the faults of the log. If there are any, no query is answered.
 func (s *Session) Problems() []Problem { return s.problems }
 
-// Last returns the checkpoint of what was read.
+// Last returns the checkpoint of the records that were read.
 func (s *Session) Last() receipts.Checkpoint { return s.head }
 
 // Checkpoint returns [Session.Last] as text to keep: the signed note of exactly that checkpoint if there
@@ -446,7 +446,7 @@ func (s *Session) stopped() bool {
 	return s.err != nil
 }
 
-// errChanged says that a record is no longer what it was when the log was read.
+// errChanged says that a record changed after the log was read.
 var errChanged = errors.New("the log was changed while it was read")
 
 // entry returns the record at seq, authenticated; nil after an error, which is kept.

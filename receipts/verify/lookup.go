@@ -9,12 +9,12 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// A ProblemError says that the log is not what was logged.
+// A ProblemError says that the log was changed after it was written.
 type ProblemError struct{ Problem }
 
 func (e *ProblemError) Error() string { return e.Message }
 
-// Entry returns the record that id names, with what the log says of it. The error is a
+// Entry returns the record that id names, with its later consumption and settlement. The error is a
 // [*LookupError], a [*ProblemError], or the log's.
 func (s *Session) Entry(id string) (receipts.Entry, error) {
 	var e *receipts.Entry
@@ -246,7 +246,7 @@ func (s *Session) accepted(failures []*receipts.Entry, level int) map[receipts.H
 	return list
 }
 
-// A history is what the log knows of trees: what ran on them, and what left them.
+// A history has the records of the log about some trees: of commands that began on them, and of commands that left them.
 type history struct {
 	s    *Session
 	on   map[receipts.Tree]bool
@@ -324,7 +324,7 @@ func among(trees map[receipts.Tree]bool, t receipts.Tree) bool {
 	return false
 }
 
-// An answer is what a record says of its command, its settlement taken in.
+// An answer is the result of a record's command, with its settlement taken into account.
 type answer uint8
 
 const (
@@ -416,7 +416,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 		pass  int // highest level of a later pass; -1 if there is none
 		known bool
 	}
-	// A binding of another matrix is another binding. What passes under the rules that are asked for takes the place of either.
+	// A binding of another matrix is another binding. A pass under the query's rules replaces the passes of either.
 	type under struct {
 		binding uint64
 		matrix  receipts.Hash

@@ -241,7 +241,7 @@ func (s *Session) Save(m *Memory) error {
 		}
 	}
 	if from == 0 {
-		// No frame that stands there is used again. Of the same log a header stays: if this is cut short, what that says of it counts.
+		// The frames of the file are not used again. If it is of the same log, one header stays: it counts if this is cut short.
 		keep := int64(2 * headerSize)
 		if m.valid && m.head.Origin != s.head.Origin {
 			keep = 0

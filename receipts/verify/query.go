@@ -13,7 +13,7 @@ import (
 // A Verdict is the answer to whether a tree was tested, in one word.
 type Verdict string
 
-// The verdicts. Only Verified says yes. Where several apply the first of this order is
+// The verdicts. Only Verified means tested. If several apply, the first of this order is
 // given.
 const (
 	Tampered Verdict = "TAMPERED"               // the log is not what was logged
@@ -26,7 +26,7 @@ const (
 	Missing  Verdict = "MISSING"                // no gate speaks for it
 	Verified Verdict = "VERIFIED"
 
-	// Scoped is a weaker yes, given where no gate covers the present files: see the package documentation.
+	// Scoped is weaker than Verified, for files that no gate covers: see the package documentation.
 	Scoped Verdict = "VERIFIED FOR CHANGED PATHS"
 )
 
@@ -105,7 +105,7 @@ type Result struct {
 	// this tree: answers of no, ends before an answer, and answers of no under other
 	// inputs. They are of no lower level than the query's.
 	Failures, Early, OtherInputs int
-	// InPlace counts answers of no outside of a clean checkout, where the query asks about one.
+	// InPlace counts failures outside of a clean checkout, if the query asks about one.
 	InPlace  int
 	Accepted []string // who accepted failures, and why: `accepted by ann: "no network"`
 	// Below counts records about this tree that were left aside for their level.
@@ -151,7 +151,7 @@ func (s *Session) Verify(q Query) (*Result, error) {
 	return s.conclude(q, r)
 }
 
-// conclude replaces a result by what was found wrong with the log meanwhile.
+// conclude replaces a result by the faults of the log that were found meanwhile.
 func (s *Session) conclude(q Query, r *Result) (*Result, error) {
 	if len(s.problems) > 0 {
 		t := &Result{Verdict: Tampered}
@@ -233,7 +233,7 @@ func (r *Result) no(v Verdict, reason receipts.Reason, sha receipts.Hash, format
 	r.add(v, receipts.Refusal{Reason: reason, SHA: sha, Message: fmt.Sprintf(format, args...)})
 }
 
-// around adds to a judgement of a final gate what the rest of the log says of the tree.
+// around adds to a judgement of a final gate what the other records of the log say about the tree.
 // A query that names a gate is judged as strictly as one that does not.
 func (s *Session) around(q Query, res *Result) *Result {
 	s.lookAround(q, res)

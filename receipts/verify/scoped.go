@@ -210,7 +210,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 		if receipt(e).Status == receipts.Pending {
 			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 		}
-		// What a line starts that ran in a clean checkout ran there, too.
+		// A run that a line in a clean checkout started ran in that checkout, too.
 		counts := q.counts(receipt(e)) || under != nil && under.Clean != nil
 		switch answerOf(e) {
 		case early:
@@ -244,7 +244,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 			b.failed[l] = true
 		}
 	}
-	// What failed on exactly the present files counts, however long ago and under whatever binding, as it does for a gate over them.
+	// A failure on exactly the present files counts, however old it is and under any binding, as for a gate over them.
 	all := make(map[uint64]bool, len(commands))
 	for command := range commands {
 		all[command] = true
