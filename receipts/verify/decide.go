@@ -293,7 +293,9 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 		return "", ""
 	}
 	for _, f := range before {
-		d.Failures += first(f)
+		if first(f) > 0 {
+			d.Failures, d.Failed = d.Failures+1, append(d.Failed, f.SHA)
+		}
 	}
 	before = slices.DeleteFunc(before, func(f *receipts.Entry) bool { return s.allowed(last.rules, last.within, m, receipt(f)) })
 	if !g.Strict || len(before) == 0 {
