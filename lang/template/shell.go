@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,48 @@ func ParseScript(text string) (*Script, error) {
 		}
 	}
 	return s, nil
+}
+
+// launchers run the command that their own arguments are.
+var launchers = []string{"env", "timeout", "nice", "nohup", "stdbuf", "setsid", "ionice", "xargs", "time", "sudo", "doas", "busybox", "find", "flock", "watch", "chrt",
+	"taskset", "unshare", "nsenter", "docker", "podman", "npx", "uv", "uvx", "poetry", "pnpm", "direnv", "nix", "cmd"}
+
+// shellCode reports whether a value would become code of a shell that the template starts, by itself or by a launcher: the argument behind -c has a
+// placeholder, or is missing, so that the first value takes its place. What another interpreter makes of its arguments is for the matrix to say.
+func (t *Template) shellCode() bool {
+	for i, e := range t.args {
+		if i > 0 && !slices.Contains(launchers, programName(t.Program())) {
+			break
+		}
+		flag := func(w string) bool { // one that announces code
+			return len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "c") || w == "--command"
+		}
+		switch strings.ToLower(programName(e.text())) {
+		case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh":
+		case "pwsh", "powershell":
+			flag = func(w string) bool { return len(w) > 1 && strings.HasPrefix("-command", strings.ToLower(w)) }
+		case "cmd":
+			flag = func(w string) bool { return strings.EqualFold(w, "/c") || strings.EqualFold(w, "/k") }
+		default:
+			continue
+		}
+		announced, takes := false, false // an argument behind an option that takes one, as -o does
+		for _, a := range t.args[i+1:] {
+			w := a.text()
+			option := a.literal() && w != "" && strings.ContainsRune("-+", rune(w[0]))
+			switch {
+			case a.literal() && flag(w):
+				announced = true
+			case !option && !takes && announced:
+				return !a.literal()
+			case !option && !takes:
+				return false // the name of a script
+			}
+			takes = option && (strings.HasSuffix(w, "o") || strings.HasSuffix(w, "O") || w == "--rcfile" || w == "--init-file")
+		}
+		return announced
+	}
+	return false
 }
 
 type shellTokenKind uint8
