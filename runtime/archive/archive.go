@@ -88,18 +88,46 @@ func Except(root, store string) (paths []string) {
 }
 
 // Writes reports whether dialect itself writes at name, a path inside of [Folder] with
-// slashes: no commit holds that, and a clone has its own.
+// slashes: no commit holds that, and a clone has its own. Of locks any name will do, since matrices name them.
 func Writes(name string) bool {
-	first, rest, _ := strings.Cut(name, "/")
-	switch first {
-	case ".gitignore", logs, locks:
-		return true
+	way := strings.Split(name, "/")
+	rest := way[1:]
+	last := rest
+	if len(rest) > 1 {
+		last = rest[1:]
+	}
+	switch way[0] {
+	case ".gitignore":
+		return len(rest) == 0
+	case locks:
+		return len(rest) <= 1
 	case stores:
-		suffix, ok := strings.CutPrefix(rest, StoreFile)
-		return rest == "" || ok && slices.Contains(storeSuffixes, suffix)
+		suffix, ok := strings.CutPrefix(strings.Join(rest, "/"), StoreFile)
+		return len(rest) == 0 || ok && slices.Contains(storeSuffixes, suffix)
+	case logs:
+		switch {
+		case len(rest) == 0 || len(rest) <= 3 && blob.IsTemp(rest[len(rest)-1]):
+			return true
+		case rest[0] == "redact":
+			return len(rest) == 1
+		case rest[0] == "sha256":
+			digits := strings.Join(last, "")
+			return len(rest) == 1 || len(rest) <= 3 && len(last[0]) == 2 && isHex(digits) && (len(rest) == 2 || len(digits) == 64)
+		case rest[0] == "runs" && len(rest) > 1 && (rest[1] == "live" || rest[1] == "key"):
+			return len(rest) == 2 || len(rest) == 3 && IsRun(rest[2])
+		case rest[0] == "runs":
+			return len(rest) == 1 || len(rest) == 2 && IsRun(rest[1])
+		}
 	}
 	return false
 }
+
+// Holds reports whether name, as in [Writes], is a folder whose names [Writes] knows, but for that of the blobs: there are very many.
+func Holds(name string) bool {
+	return slices.Contains([]string{stores, locks, logs, logs + "/runs", logs + "/runs/live", logs + "/runs/key"}, name)
+}
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // Nearest returns the path of the store of the project that dir is in, the nearest one; it is
 // empty where there is none in dir or above it. Where there is none that can be looked at, and

@@ -80,7 +80,9 @@ func TestFiles(t *testing.T) {
 
 func TestWrites(t *testing.T) {
 	for name, want := range map[string]bool{
-		"log/sha256/00/x": true, "lock/db": true, "store": true, "store/receipts.db-audit": true, ".gitignore": true,
+		"log/sha256/00/" + strings.Repeat("a", 62): true, "log/sha256/00": true, "log/sha256": true, "log": true, "log/redact": true, "log/runs/r-0123456789abcdef": true,
+		"log/runs/live/r-0123456789abcdef": true, "log/runs/key": true, "log/runs/live/.log-12": true, "log/x": false, "log/sha256/00/x": false, "log/sha256/x": false, "log/runs/x": false,
+		"log/runs/live/x": false, "log/redact/x": false, "lock/a/b": false, ".gitignore/x": false, "lock/db": true, "store": true, "store/receipts.db-audit": true, ".gitignore": true,
 		"skills/x.md": false, "store/receipts.db.py": false, "store/receipts.dbx": false, "store/x": false, "receipts.db": false, "logs": false, "x/log": false, "": false,
 	} {
 		if archive.Writes(name) != want {

@@ -226,7 +226,7 @@ func TestNothingHides(t *testing.T) {
 	}
 }
 
-// TestNamedGit changes what is named .git below the root and is no repository: git has it in no tree, and commands read it all the same.
+// TestNamedGit changes what is named .git below the root and is not a repository: git has it in no tree, and commands read it all the same.
 func TestNamedGit(t *testing.T) {
 	for name, files := range map[string][]string{
 		"a file": {"lib/.git"}, "a directory": {"lib/.git/conf"}, "one with a name of git's own": {"lib/.git/HEAD", "lib/.git/conf"},

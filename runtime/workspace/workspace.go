@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -31,11 +30,11 @@ func DefaultCaches() []string {
 	return []string{archive.Folder, ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"}
 }
 
-// ofStore reports whether name, a cache or a path inside of it, is the folder of a store or what
+// ofStore reports whether name, a cache or a path inside of it, is the folder of the store of a project or what
 // dialect itself writes there. The folder is empty for a moment, before the first run of a
 // project makes its store.
-func ofStore(name, cache string) bool {
-	return path.Base(cache) == archive.Folder && (name == cache || archive.Writes(name[len(cache)+1:]))
+func (p place) ofStore(name string) bool {
+	return p.project && (name == p.cache || archive.Writes(name[len(p.cache)+1:]))
 }
 
 // Slow is how long a snapshot may take before a program says what it waits for. A filter of the project, which git runs over its files, can
