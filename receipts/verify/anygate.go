@@ -7,9 +7,9 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// anyGate answers by the gate that says most: the newest about the tree that is
-// Verified, else the newest about the tree, else the newest of all. Gates below the
-// level that is asked for are left aside, and hide nothing.
+// anyGate answers by the gate that says most: the newest on the tree that is Verified; else, on the tree, the newest of this project under these
+// rules, then under others, then of other projects; else what [Session.nearest] returns. Gates below the level that is asked for are left aside, and
+// hide nothing.
 func (s *Session) anyGate(q Query) *Result {
 	if len(s.problems) > 0 || s.err != nil {
 		return &Result{}
@@ -31,6 +31,9 @@ func (s *Session) anyGate(q Query) *Result {
 		}
 		if s.stopped() {
 			return true
+		}
+		if best != nil && own == ours && !s.covers(q, e) {
+			return false // it is no better
 		}
 		r, of := s.judge(q, e, whole), s.ofPart(e)
 		if of && (len(q.Require) == 0 || r.Verdict != "") { // where it has what is required, that is enough
@@ -82,6 +85,19 @@ func (s *Session) anyGate(q Query) *Result {
 		}
 	}
 	return s.around(q, best)
+}
+
+// covers reports whether the members of a gate are all that is required.
+func (s *Session) covers(q Query, e *receipts.Entry) bool {
+	g, ok := body(e).(*receipts.Gate)
+	if !ok || len(q.Require) == 0 {
+		return ok
+	}
+	var res Result
+	s.flatten(g, &res)
+	return !slices.ContainsFunc(q.Require, func(need Requirement) bool {
+		return !slices.ContainsFunc(res.Members, func(m *receipts.Entry) bool { return need.Meets(receipt(m)) })
+	})
 }
 
 // ofPart reports whether e is the gate of a run that a line started, in the project of that line, whose script has other lines: of what is asked
