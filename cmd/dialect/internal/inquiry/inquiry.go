@@ -247,6 +247,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 func (q *Question) At(t receipts.Tree) *Question {
 	other := *q
 	other.Tree, other.NoTree, other.Commit, other.snapshot = &t, "", false, nil
+	other.Scopes = nil // they are about the present files
 	return &other
 }
 
