@@ -27,7 +27,7 @@ func TestSubtaskOfASignedRun(t *testing.T) {
 	}
 	old := gateID.FindString(out)
 	w.sh("echo " + old + " >../signed")
-	if out, status = w.start(nil, "run", "-e", "Spawn worker as subtask"); status != 1 || !strings.Contains(out, "rests on what was recorded before the run") {
+	if out, status = w.start(nil, "run", "-e", "Spawn worker as subtask"); status != 1 || !strings.Contains(out, "includes records from before the run") {
 		t.Errorf("a signed gate of before: exit %d: %s", status, out)
 	}
 	// One that the orchestrator makes meanwhile will do, and serves once.

@@ -18,10 +18,10 @@ type Clean struct {
 	Setup *Setup `json:"setup,omitempty"`
 }
 
-// A Setup says what commands of the matrix installed in a clean checkout before its command ran. Where it is confined they saw the files in Locks
-// and no other of the tree, and the network: what they installed is what these files ask for as far as the commands compare the one with the other. What
-// was Kept is that of an earlier run, found to be what that run left by a digest that lies beside it; where the store's records are signed, so
-// is that.
+// A Setup says what commands of the matrix installed in a clean checkout before its command ran. In a confined checkout they saw the files in
+// Locks, no other file of the tree, and the network. The result matches the lock files only as far as the commands verify it against them. A
+// result that was Kept comes from an earlier run, and a digest that lies beside it says that it is unchanged; that digest is signed if the
+// store's records are.
 type Setup struct {
 	Commands  []Datum `json:"commands"` // as the matrix has them, at most MaxLowered of them
 	Locks     []Datum `json:"locks"`    // files of the project, at most MaxLowered of them
@@ -37,7 +37,7 @@ func (s *Setup) String() string {
 	if s.Result.IsZero() {
 		return text + "which saw all files and this machine"
 	}
-	text += "with packages believed by " + ListPaths(dataTexts(s.Locks))
+	text += "installed from " + ListPaths(dataTexts(s.Locks))
 	if s.Kept {
 		text += ", kept since an earlier run"
 	}

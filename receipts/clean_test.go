@@ -8,7 +8,7 @@ import (
 // The words of a setup claim no more than it proves, and a receipt holds it whatever its size.
 func TestSetupOfClean(t *testing.T) {
 	s := &Setup{Commands: []Datum{Text("npm ci")}, Locks: []Datum{Text("package.json"), Text("package-lock.json")}, Key: Hash{1}, Result: Hash{2}}
-	if text := s.String(); text != "set up by npm ci over the network, with packages believed by package.json, package-lock.json" {
+	if text := s.String(); text != "set up by npm ci over the network, installed from package.json, package-lock.json" {
 		t.Error(text)
 	}
 	s.Kept = true

@@ -2,7 +2,7 @@
 // hash, and the decision of a gate about a set of them. It touches no disk; a
 // store, such as package receipts/sqlite, keeps what this package makes and asks
 // it what is valid. It imports the standard library and golang.org/x/mod alone, so
-// that anyone who verifies need trust little else; it has more than 1,500 lines because that is all of the format,
+// that anyone who verifies need trust little else; it has up to 3,100 lines because that is all of the format,
 // its canonical JSON, signatures and checkpoints included.
 //
 // # Records
@@ -24,9 +24,9 @@
 //	ec42001940889ba091a9ef2fbd909bd8098a61efb805f5bc418b775f154c2a8a
 //
 // The kinds are run ([Run]), receipt ([Receipt]), gate ([Gate]), consumption
-// ([Consumption]), settlement ([Settlement]) and trust ([Trust]). The idea of a receipt's hash is SHA-256(command
-// + timestamp + exit code + output hash); here it is injective, and bound to what
-// that leaves out.
+// ([Consumption]), settlement ([Settlement]), trust ([Trust]), notary ([Notary]) and closing
+// ([Closing]). The idea of a receipt's hash is SHA-256(command + timestamp + exit code +
+// output hash); here it is injective, and it also covers the members that this leaves out.
 //
 // # Canonical JSON
 //
@@ -62,9 +62,10 @@
 // since it says whether two commands are the same: it is over the arguments as they are,
 // where "[secret]" stands for each value that the matrix declares secret for that binding.
 // So nobody can try such a value out on the digest, and no variable of the environment and
-// no file changes it: that would keep a proof from its requirement, and a failure from
-// its command. What differs in such a value alone is one command. A secret that is not declared and stands in a command line is in that
-// digest; one that is easy to guess must be declared.
+// no file changes it: otherwise a changed secret would separate a pass from its requirement
+// and a failure from its command. Two command lines that differ in such a value alone are one
+// command. A secret that is not declared and stands in a command line is in that digest; one
+// that is easy to guess must be declared.
 //
 // Parsing is strict: bytes that parse are the bytes that encoding would make. There
 // are never two spellings of a record, and so never two hashes.
@@ -93,8 +94,11 @@
 // A level belongs to a record, under the keys of the verifier; it is computed, never
 // stored. [LevelHash] (L0): the hash and the log hold. [LevelKey] (L1): the record is
 // signed, and its producer took the key from where the commands could not reach it;
-// where it found that they could, it claims 0 and the signature raises nothing. A gate
-// has the lowest level of its members.
+// where it found that they could, it claims 0 and the signature raises nothing.
+// [LevelNotary] (L2): the record claims it, and is signed with the key of a notary that the
+// verifier names as one ([OfNotaries]), or with the key of a session that such a notary
+// vouches for. A pass that ran in the working tree, or that saw files its user can write, has
+// at most L1. A gate has the lowest level of its members.
 //
 // # Gates and verdicts
 //

@@ -30,7 +30,7 @@ const MaxNamed = 50
 //	dialect.notary/1
 //	{...}
 //
-// The key of the session is known to nobody once the session has ended, so that its records cannot be added to.
+// The session's private key is discarded when the session ends, so nobody can add records to it.
 type Notary struct {
 	Version  int    `json:"version"` // 1
 	Origin   string `json:"origin"`  // of the store
@@ -191,7 +191,7 @@ func OfNotaries(keys note.Verifiers) note.Verifiers {
 	return notaryKeys{keys}
 }
 
-// OfUsers returns keys as those of who may be anyone: what they claim counts up to [LevelKey].
+// OfUsers returns keys as ordinary keys: their claims count up to [LevelKey].
 func OfUsers(keys note.Verifiers) note.Verifiers {
 	if k, ok := keys.(notaryKeys); ok {
 		return k.Verifiers

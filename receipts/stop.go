@@ -36,8 +36,9 @@ const (
 	StopUntrusted     StopReason = "untrusted"    // a machine reported a result that its receipt does not bear out
 )
 
-// Failed reports whether the command gave an answer, and the answer was no. Such a
-// failure is never forgotten: a later pass on the same files does not undo it.
+// Failed reports whether the command gave an answer, and the answer was no. A later pass on
+// the same files does not remove such a failure from the log: a strict verifier calls that
+// pass FLAKY.
 func (s StopReason) Failed() bool {
 	switch s {
 	case "", StopExitCode, StopExpectation, StopToolError, StopVacuous, StopCrashed, StopInvalid, StopGateRefused:

@@ -32,7 +32,7 @@ func (s *Session) aged(q Query, res *Result) {
 				ran = receipt(e)
 			}
 			if ran == nil || !ran.Reused.IsZero() {
-				res.no(Stale, receipts.TooOld, m.SHA, "%s repeats the result of %s, which does not say here when it ran; at most %v is accepted", q.describeLeaf(m), r.Reused.Short(), q.MaxAge)
+				res.no(Stale, receipts.TooOld, m.SHA, "%s repeats the result of %s, whose time is not known here; at most %v is accepted", q.describeLeaf(m), r.Reused.Short(), q.MaxAge)
 				continue
 			}
 		} else if m.Entry == res.Gate {

@@ -7,15 +7,15 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// anyGate answers by the gate that says most: the newest on the tree that is Verified; else, on the tree, the newest of this project under these
-// rules, then under others, then of other projects; else what [Session.nearest] returns. Gates below the level that is asked for are left aside, and
-// hide nothing.
+// anyGate answers by one gate: the newest on the tree that is VERIFIED; else, on the tree, one of this project under
+// these rules before others, the newest first; else what nearest returns. Gates below q.Level are left aside, and hide
+// nothing.
 func (s *Session) anyGate(q Query) *Result {
 	if len(s.problems) > 0 || s.err != nil {
 		return &Result{}
 	}
 	var best *Result
-	below, part, own := 0, int64(-1), 0 // the last is how much of the best is that of this project and these rules
+	below, part, own := 0, int64(-1), 0 // own ranks best by [Query.own]
 	consider := func(seq int64) bool {
 		if s.index.at(seq).flags&flagFinal == 0 {
 			part = max(part, seq)
@@ -65,13 +65,13 @@ func (s *Session) anyGate(q Query) *Result {
 		if below > 0 {
 			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here is signed with a key that counts: %s", belowText(below))
 		} else {
-			best.no(Missing, receipts.Missing, receipts.Hash{}, "no run of a whole script has ended in a gate here")
+			best.no(Missing, receipts.Missing, receipts.Hash{}, "no complete run of a script has produced a gate here")
 		}
 	}
 	if onTree {
 		best.Below += below
 	} else if part >= 0 {
-		best.Notes = append(best.Notes, fmt.Sprintf("the gate %s on these files is not final: it is of single lines (run -e, SCRIPT:LINE, --failed, --changed), of the first lines of a script, of a value that --set changed, was made without --require, or of a run that a line of another run of this project started", receipts.GateID(s.index.at(part).sha)))
+		best.Notes = append(best.Notes, fmt.Sprintf("the gate %s on these files is not final: it is of single lines (run -e, SCRIPT:LINE, --failed, --changed), of the first lines of a script, of a value that --set changed, was made without --require, or belongs to a run that another run of this project started", receipts.GateID(s.index.at(part).sha)))
 	}
 	if q.Policy != "" && best.Verdict != Policy {
 		best.no(Policy, receipts.OtherPolicy, receipts.Hash{}, "%s", q.Policy)
@@ -79,7 +79,7 @@ func (s *Session) anyGate(q Query) *Result {
 	if onTree && own < ours && q.Policy == "" {
 		// Gates of another project, or under another matrix, say nothing here, and hide no failure.
 		none := &Result{below: make(map[int64]bool)}
-		none.no(Missing, receipts.Missing, receipts.Hash{}, "no run of a whole script of this project has ended in a gate here under these rules")
+		none.no(Missing, receipts.Missing, receipts.Hash{}, "no complete run of a script of this project has produced a gate here under these rules")
 		if s.lookAround(q, none); none.Verdict != Missing || own == 0 && best.Verdict == Policy {
 			return none
 		}
@@ -100,9 +100,9 @@ func (s *Session) covers(q Query, e *receipts.Entry) bool {
 	})
 }
 
-// ofPart reports whether e is the gate of a run that a line started, in the project of that line, whose script has other lines: of what is asked
-// without naming anything it answers a part, and the gate of the run around it, if there is one, the rest. A run that an agent or a lone command
-// started stands for itself, and so does one whose line has not ended.
+// ofPart reports whether e is the gate of a run that a line started, in the project of that line, whose script has other lines. For a query
+// that names nothing such a gate answers only part of the question; the enclosing run's gate, if there is one, answers the rest. A run that
+// an agent or a lone command started stands for itself, and so does one whose line has not ended.
 func (s *Session) ofPart(e *receipts.Entry) bool {
 	g, ok := body(e).(*receipts.Gate)
 	if !ok || g.Parent == "" {
@@ -130,10 +130,10 @@ func (s *Session) ofPart(e *receipts.Entry) bool {
 	return false
 }
 
-// ours is what [Query.own] says of a gate of this project and these rules.
+// ours is the rank of [Query.own] for a gate of this project and these rules.
 const ours = 2
 
-// own says how much of a gate is that of what is asked about.
+// own ranks a gate: 0 another project, 1 this project under other rules, 2 (ours) this project and these rules.
 func (q Query) own(g *receipts.Gate) int {
 	switch {
 	case g == nil || g.Place != q.Place:

@@ -97,7 +97,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		d.Nested, d.Unspent = nested, unspent
 		if len(d.Nested) > receipts.MaxMembers/4 {
 			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Missing,
-				Message: fmt.Sprintf("runs that steps of this run started left %d gates, or receipts of what failed before; a gate takes in %d", len(d.Nested), receipts.MaxMembers/4)})
+				Message: fmt.Sprintf("runs started by this run left %d gates or receipts of earlier failures; one gate can take in %d", len(d.Nested), receipts.MaxMembers/4)})
 		} else {
 			s.decideInner(g, &d, leaves, h, last, counted)
 		}
@@ -213,8 +213,8 @@ func expected(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry)
 	return "", ""
 }
 
-// unlooked is what is wrong with a receipt that was left for another gate than that of its run, and is not fit for it.
-const unlooked = "does not say that the files were the same, and that no new ones had come, when it had ended: run it again, with --defer-gate where it is for a gate elsewhere"
+// unlooked is why a receipt cannot be used in a gate other than its own run's.
+const unlooked = "does not record that the files were unchanged when the command ended; run it again, with --defer-gate if another run's gate is to use it"
 
 // looked reports whether a receipt says what the files were when its command had ended. One that somebody settled rests on their word.
 func looked(e *receipts.Entry, r *receipts.Receipt) bool {
@@ -226,7 +226,7 @@ func expectedTree(g receipts.GateRequest, x receipts.Expectation, e *receipts.En
 	w := r.Workspace
 	switch {
 	case x.Moved != "":
-		return receipts.TreeChanged, "is not about its inputs as they are: what " + x.Moved + " names changed while it ran; run it again, and leave what the tool itself writes out of the inputs"
+		return receipts.TreeChanged, "ran while files that " + x.Moved + " names changed; run it again, and leave what the tool itself writes out of the inputs"
 	case len(x.Changed) > 0:
 		return receipts.TreeChanged, "is not about the files as they are: " + receipts.ListPaths(x.Changed) + " changed since it began: run it again if it was edited meanwhile; what a tool writes needs effect = \"write\" of its binding or, where it is not part of the project, a tracked .gitignore that names it, and no place in the index (git rm --cached)"
 	case x.Tree != nil && (w == nil || !w.Before.Matches(*x.Tree)):
@@ -246,7 +246,7 @@ func expectedTree(g receipts.GateRequest, x receipts.Expectation, e *receipts.En
 }
 
 // lastWord returns why the pass m does not count: the same command failed on the same
-// tree later, or, for who asks strictly, before. It adds up what else is known of it.
+// tree later, or, if the request is strict, before. It adds up what else is known of it.
 func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last passes, counted map[receipts.Hash]bool, d *receipts.Decision) (receipts.Reason, string) {
 	r := receipt(m.Entry)
 	if r == nil {
@@ -274,7 +274,7 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 		switch {
 		case !about || (Query{}).excused(m.Entry, f) || accepted[f.SHA]:
 		case !same && !last.undo(key, f):
-			return receipts.Superseded, fmt.Sprintf("is of other files than the gate: on these the same command failed, receipt %s, and has not passed", f.SHA.Short())
+			return receipts.Superseded, fmt.Sprintf("ran on other files than the gate's; on the gate's files the same command failed (receipt %s) and has not passed", f.SHA.Short())
 		case f.Seq > m.Seq && !last.undo(key, f):
 			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
 		default:

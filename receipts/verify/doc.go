@@ -21,10 +21,12 @@
 //  3. It begins with the records of the checkpoint that the verifier kept, if it kept one
 //     (TestKeptCheckpoint), with those of the signed checkpoint (TestSignedCheckpoint), and with those
 //     that the memory answers for (TestMemoryDoubted).
-//  4. With keys: a checkpoint that the same key signed covers each record signed by one of
-//     them that the answer rests on, or that was read and not remembered, and of the
-//     remembered ones the last of each key; and none of these names one of the keys as its
-//     signer and lacks its signature. A receipt of a worker is covered by a checkpoint of any of them, and without one its signature does not count (TestHanded). An audit asks the same of every record ([Coverage])
+//  4. With keys: a checkpoint that the same key signed covers every record signed by one of
+//     them that the answer rests on, every such record that was read now rather than
+//     remembered, and, of the remembered records, the last one of each key. No such record
+//     names one of the keys as its signer without carrying that key's signature. A checkpoint of
+//     any of the keys covers a worker's receipt. Without such a checkpoint the worker's signature
+//     does not count (TestHanded). An audit asks the same of every record ([Coverage])
 //     (TestSignedCheckpoint, TestCovered, TestChanged, TestReadAgain). Of a bundle: each record
 //     has a proof (TestBundle), and the checkpoint is signed if a record is (TestBundleCheckpoint).
 //
@@ -35,75 +37,74 @@
 //     pending, was settled as one.
 //  6. It, each member, each gate below it and each settlement has at least the level
 //     that is asked for (TestLevel); a checkpoint that the verifier kept covers it, if that is asked for (TestKeptCheckpoint).
-//  7. It is about the tree that is asked about, and so is each member that is required;
-//     where nothing is required, each that did not change the tree. If the question is
-//     about a commit, the gate's tree is exact: a clone has the bytes that were tested.
-//  8. It and its members are of the place that is asked about: what ran in another
+//  7. It is about the tree that the query names, and so is each required member. If nothing is
+//     required, so is each member that did not change the tree. If the query is about a commit,
+//     the gate's tree is exact: a clone has the bytes that were tested.
+//  8. It and its members belong to the place that the query names: a run in another
 //     project of the working tree proves nothing here.
-//  9. The present matrix is the trusted one, and the gate and its bound members are of
+//  9. The present matrix is the trusted one, and the gate and its bound members belong to
 //     it.
-//  10. Each required command is covered by a member with its binding, command and
-//     directory. A receipt that was taken under no binding covers none: another folder has another program
-//     of the same name, and runs that its command started were held to no rules.
-//  11. The inputs of each member's binding are those that the caller computed, where it
-//     did.
-//  12. It is of the session and nonce that are asked for. It has at most the age that is asked for, and so has the run of each
+//  10. A member covers each required command, with the same binding, command and
+//     directory. A receipt under no binding covers no requirement: another folder may have another
+//     program of the same name, and no rules applied to runs that its command started.
+//  11. If the caller computed the inputs of a member's binding, the member ran with them.
+//  12. It has the session and nonce that the query names. It has at most the age that the query allows, and so has the run of each
 //     member: one that repeats a result is as old as the receipt that it repeats (TestAge). No member repeats an earlier result if
-//     fresh ones are asked for. If a run is named, all of it was recorded after that run began (TestAfter).
+//     the query wants fresh ones. If the query names a run, all of it was recorded after that run began (TestAfter).
 //
 // The last word (TestLastWord):
 //
-//  13. No command of the gate failed on this tree, in this place and with these inputs, whether it began with them or left them,
-//     after it passed, unless that was accepted as in 15; the environment does not matter. A failure is an exit status, an
-//     expectation, a tool's answer or a crash ([receipts.StopReason.Failed]). It is on this tree if it began
-//     on the same bytes, whatever git calls them; where the passing command changed files, also if
-//     it left the bytes that the pass left (TestDecideLastWord).
-//  14. The last word about each required command, or about each bound command where
-//     the query requires nothing, is not a failure on this tree, unless
-//     that was accepted. Only a later pass under the same binding and of no lower level
-//     undoes a failure; one under no binding is undone by a later pass under any
-//     (TestUndone, TestNamedGate). Each
-//     binding has a last word of its own: a pass that was held to less, under no binding
-//     or another one, does not take the place of a failure.
+//  13. No command of the gate failed after it passed, on this tree, in this place and with these inputs. It does not
+//     matter whether the failing run began with the inputs or left them, nor what its environment was. A failure that was
+//     accepted (15) is excepted. A failure is an exit status, an expectation, a tool's answer or a crash
+//     ([receipts.StopReason.Failed]). It is on this tree if it began on the same bytes, even if git names them otherwise;
+//     if the passing command changed files, also if it left the bytes that the pass left (TestDecideLastWord).
+//  14. The last word about each required command, or about each bound command if the query requires
+//     nothing, is not a failure on this tree, unless that failure was accepted. Only a later pass
+//     under the same binding and of no lower level undoes a failure; a failure under no binding is
+//     undone by a later pass under any (TestUndone, TestNamedGate). Each binding has a last word of
+//     its own: a pass under no binding, or under another one, does not replace a failure, since that
+//     run met weaker expectations.
 //  15. If the query is strict, no command of the gate failed so before it passed either,
 //     unless its binding has retries, or somebody of no lower level accepted that
-//     failure after it happened (TestLevel). If it is not, the result counts them.
+//     failure after it happened (TestLevel). If it is not strict, the result counts such failures.
 //
-// Two bindings of the rules that run the same command with other variables of their own are about two things, and so are the runs that they start: what fails under
-// the one says nothing of the other, and no pass of the one undoes it (TestLastWord, TestBelowOthers).
+// Two bindings may run the same command with different env. They are then judged separately, and so are the runs that they start: a
+// failure under one does not count for the other, and a pass of one does not undo a failure of the other (TestLastWord, TestBelowOthers).
 //
-// 12 to 15 are also of the receipts of runs that a command of the gate started, as far as the gate has taken theirs in, and of
-// those below a gate that an agent handed back (TestInner). A result that one of them repeats has at least the level that is asked
-// for (TestInnerLevel); what they ran themselves needs none, since the command that started them is of the gate, and what failed in
-// them counts at any level (TestBelow). Records below the level that is asked for excuse nothing of it: neither that a line's runs decide
-// nothing, nor that an attempt was not the first (TestInnerForged). Of runs that leave no gate, those that they started count, and receipts of what had failed or
-// was ended early before the gate. Each of them is about the files that it began with and those that it left; one that does not say it, about those
-// of the nearest line around it that does. What failed on the files of the gate counts also where the command passed on other files alone.
-// A gate that an agent handed back is of the matrix, the project and the files of the receipt of its task (TestHandedBack).
+// Conditions 12 to 15 also apply to receipts of runs that a command of the gate started, if the gate names their gates or receipts, and to
+// receipts below a gate that an agent handed back (TestInner). If such a receipt repeats a result, that result has at least the required
+// level (TestInnerLevel). What those runs executed themselves needs no level, since the command that started them belongs to the gate, and
+// their failures count at any level (TestBelow). A record below the required level excuses nothing: it cannot say that a line is apart
+// ([receipts.Receipt.Apart]: the runs that it started do not count), nor that an attempt was not the first (TestInnerForged). Of a run
+// without a gate, these count: the runs that it started, and receipts of commands that failed, or were ended early, before the gate. Each
+// receipt is about the files it began with and the files it left. A receipt that does not record them is about the files of the nearest
+// enclosing line that does. A failure on the files of the gate counts even if the command passed on other files only.
+// A gate that an agent handed back has the matrix, the project and the files of the receipt of its task (TestHandedBack).
 //
 // Where it ran:
 //
-//  16. If a clean checkout is asked for, each member ran in one, confined to it, and saw nothing of the
-//     machine that its user can write, as far as its producer knows; built-ins, which look at no
-//     file, apart. 13 to 15 are then of what ran in a clean checkout alone: what failed outside of one is
-//     counted, and what passed there undoes no failure (TestClean).
+//  16. If the query wants a clean checkout, each member ran in one, confined to it, and saw nothing of the
+//     machine that its user can write, as far as its producer knows. Built-ins, which read no file, are
+//     excepted. 13 to 15 are then about runs in clean checkouts only: failures elsewhere are counted, and
+//     passes elsewhere undo no failure (TestClean).
 //
 // Recorded by a notary (all in TestNotary, unless another test is named):
 //
 //  17. The level of a notary ([receipts.LevelNotary]) counts only under keys that the verifier names as those of notaries:
-//     of what such a key signed itself, and of what the key of a session signed, if one of them vouches for the
-//     session. It vouches by its signature of the first record of the log, which names the log's origin, the key of
+//     for records that such a key signed itself, and for records that the key of a session signed, if one of them vouches
+//     for the session. It vouches by its signature of the first record of the log, which names the log's origin, the key of
 //     the session and what kept the asker from the notary; a session in which nothing did has no level.
-//  18. A bundle of a session is all of it: each record of the log, under a checkpoint that the key of the session signed,
-//     and last the closing record of that key, which has counted them. Else the session was cut. A service goes on and
-//     closes no log.
-//  19. A pass has no level of a notary if it ran in the working tree, in an unconfined checkout, or saw what
-//     its user can write: the asker could have a say in it.
+//  18. The bundle of a session is complete: it has each record of the log, under a checkpoint that the key of the session
+//     signed, and last the closing record of that key, which counts them. Otherwise the session was cut. The log of a
+//     service stays open, so its bundle has no closing record.
+//  19. A pass has no level of a notary if it ran in the working tree or in an unconfined checkout, or could read files
+//     that its user can write: the asker could have influenced it.
 //
-// Records below the level that is asked for are left out of 13 to 15, but for those of runs that lines started where a
-// record of the run of the line has that level, and came after them: they refuse nothing, and they hide nothing (TestLevel, TestBelowLeft, TestUnfinished).
+// Conditions 13 to 15 ignore records below the required level. Exception: records of a run that a line started count if a later record
+// of that line's run has the level. Ignored records neither refuse nor hide anything (TestLevel, TestBelowLeft, TestUnfinished).
 //
-// Where the verdict is MISSING, STALE or RAN OUTSIDE THE MATRIX the result names the receipts that
+// If the verdict is MISSING, STALE or RAN OUTSIDE THE MATRIX, the result names the receipts that
 // a gate would take (TestUngated). They are advice, and count for nothing.
 //
 // The result also counts commands that gave no answer (TestNoAnswer), and names runs on the
@@ -111,25 +112,27 @@
 //
 // [Session.Consume] asks the same of each record, strictly, and that nothing consumed it
 // before (TestConsumed). A receipt, or a gate that is not final, is judged without 5's
-// "final", 10 and 14; where something is required it is refused. [Session.Decide] makes the gate of a run: the run's own, which counts
-// earlier failures unless it is asked to refuse them, and refuses what these conditions do (TestGateAgreesWithVerdict).
+// "final", 10 and 14; if something is required it is refused. [Session.Decide] makes the gate of a run. It asks 5, 7, 8, 13 and 15 of
+// the run's own lines and of the runs that they started, and counts earlier failures unless it is asked to refuse them. 14 is about
+// other lines: a gate does not ask it, and a verdict does. Where Decide and the verdict judge the same records, they agree
+// (TestGateAgreesWithVerdict).
 //
 // # What VERIFIED FOR CHANGED PATHS means
 //
-// [Session.Verify], and nothing else, returns [Scoped] where the query allows it, its answer would be STALE, and all of
+// Only [Session.Verify] returns [Scoped], and only if the query allows it, its answer would be STALE, and all of
 // these hold (all in TestScoped, unless another test is named):
 //
 //  20. A final gate, the full run, would be VERIFIED about its own tree: 1 to 15 hold there, under the present
-//     rules and inputs, with all that is asked for. All of its members are bound, and none may write.
-//  21. The files that the binding of no line of its script names are the present ones.
+//     rules and inputs, with all that the query asks for. All of its members are bound, and none may write.
+//  21. The files that no binding of its script's lines names have not changed.
 //  22. Each member's command has a pass in that run or a later one, under the same binding, in the same directory and
-//     place, below a gate that would be VERIFIED about its own tree but for being final. Either that was the present
-//     tree, or the files that the binding names, at least one, are the present ones, and so were those of 21.
+//     place, below a gate that would be VERIFIED about its own tree, except that it need not be final. Either that was the
+//     present tree, or the files that the binding names, at least one, are the present ones, and so were those of 21.
 //  23. After that pass, which may be older than the full run, the command did not fail under the binding on the
-//     files that it names, or on files that are not known, unless that was accepted as in 15; if the query is strict,
-//     it did not since the full run either. Since the full run the same holds of each other line that names files,
-//     and 14 of the present tree. What failed, or was ended early, on these files all the same is counted
-//     (TestScopedCounts).
+//     files that it names, or on files that are not known, unless that was accepted as in 15. If the query is strict,
+//     it did not fail since the full run either. The same holds, since the full run, for every other line whose binding
+//     names files, and 14 holds for the present tree. Failures on these files that refuse nothing, and commands that were
+//     ended early, are counted (TestScopedCounts).
 //
 // A bundle, a commit, and a record by its name have no such answer, nor has a consumption (TestScopedIsNoGate).
 //
@@ -140,22 +143,22 @@
 //  24. SHA-256 has no collisions, Ed25519 signatures are not forged, and nobody finds a
 //     command whose digest has the first 64 bits of another's (see index).
 //  25. The query is right: the caller computed the tree, the place and the inputs of the
-//     present files itself, and the matrix from a baseline that it trusts; and the folder
-//     that it stands in is in the repository that it means. Nothing changed the files meanwhile:
-//     they are read one after another.
-//  26. What changed while a command ran that writes was changed by it.
-//  27. Anyone who holds a key signs what it ran. Without a key anybody who can write the
-//     store, the agent included, could have made all of it: level 0 says that what was
-//     recorded is consistent, and not that it happened.
-//  28. A failure on other files says nothing of these: one more untracked file makes another tree.
+//     present files itself, and the matrix from a baseline that it trusts; and the caller's
+//     working directory is in the repository that it means. Nothing changed the files while the
+//     caller read them: it reads one after another.
+//  26. If files changed while a command with the effect "write" ran, that command changed them.
+//  27. The holder of a key signs only what it ran. Without a key anybody who can write the
+//     store, the agent included, could have made all of it: level 0 says that the records are
+//     consistent, not that they happened.
+//  28. A failure on other files says nothing about these: one more untracked file makes another tree.
 //  29. A log shows what was recorded. Records that were cut off the end of a log that
 //     nobody kept a checkpoint of, and commands that ran without a record, or with one in another log, leave no trace.
-//  30. The folder of the memory is written by the verifier alone, where MemoryKept is set.
+//  30. If MemoryKept is set, only the verifier writes the folder of the memory.
 //  31. The files were not changed and put back while a command ran, and nothing outside
 //     of the tree decided: see package runtime/workspace.
-//  32. For 20 to 23: a command under a binding reads no files of the project but those that the binding names and
-//     those that no line names. Anyone who writes the trusted matrix says so.
+//  32. For 20 to 23: a command under a binding reads no files of the project except those that the binding names and
+//     those that no line names. The author of the trusted matrix says so.
 //
-// It is one package of more than 1,500 lines because all answers are of one [Session]: what was read and
-// authenticated must not leave it, or an answer could rest on other bytes.
+// It is one package of up to 5,700 lines because all answers are of one [Session]: authenticated records must not leave it, or an
+// answer could rest on other bytes.
 package verify

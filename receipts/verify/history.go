@@ -9,8 +9,8 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// lookAround adds what else the last word about the tree is: of the requirements, or
-// of every bound line where nothing is required.
+// lookAround adds failures that are the last word on this tree: of required commands, or of all
+// bound lines if nothing is required.
 func (s *Session) lookAround(q Query, res *Result) {
 	if q.Tree == nil || s.err != nil {
 		return
@@ -214,7 +214,8 @@ func (s *Session) last(q Query, res *Result) {
 	res.InPlace, res.OtherInputs = res.InPlace+aside(inPlace), res.OtherInputs+aside(otherInputs)
 }
 
-// apart says of a failure that it was in a clean checkout, where the query is not about these alone: the same command may pass in place each time.
+// apart returns " in a clean checkout" for such a failure, unless the query asks about clean checkouts only: in place, the same command may
+// always pass.
 func (q Query) apart(f *receipts.Receipt) string {
 	if f.Clean == nil || q.Clean {
 		return ""
@@ -222,8 +223,8 @@ func (q Query) apart(f *receipts.Receipt) string {
 	return " in a clean checkout"
 }
 
-// present returns the present inputs of the binding of r, where what it says of its own can be compared with them: those of a command in a clean checkout were
-// what was installed or shared there, and no file of the working tree decided.
+// present returns the present inputs of r's binding. ok is false if they are not known, or if r ran in a clean checkout: its inputs were
+// what was installed or shared there, not files of the working tree, so the two cannot be compared.
 func (q Query) present(r *receipts.Receipt) (now receipts.Hash, ok bool) {
 	if r.Clean != nil {
 		return now, false
@@ -232,10 +233,10 @@ func (q Query) present(r *receipts.Receipt) (now receipts.Hash, ok bool) {
 	return now, ok
 }
 
-// excused reports whether the failure f says nothing of the pass r, since other inputs decided: those of its own binding, as far as they are known.
-// Of two in clean checkouts that is so where setups installed different files: what else differs there is of the machine or of earlier lines, and
-// anyone who wants a pass can have it differ. The inputs of a clean checkout and those of the working tree cannot be compared: they excuse nothing.
-// Where it is not known which are there now, the newest record has the last word: it says which were there last.
+// excused reports whether failure does not count against pass because it ran with different inputs, namely those of the failure's own
+// binding. In clean checkouts that is so only if their setups installed different files: other differences come from the machine or from
+// earlier lines, and anyone who wants a pass can create them. The inputs of a clean checkout and those of the working tree cannot be
+// compared: they excuse nothing. If the present inputs are not known, the newest record has the last word: it says which were there last.
 func (q Query) excused(pass, failure *receipts.Entry) bool {
 	r, f := receipt(pass), receipt(failure)
 	now, ok := q.present(f)
@@ -270,7 +271,7 @@ func (r *Result) isOf(t receipts.Tree) bool {
 	return w != nil && w.Before.Matches(t)
 }
 
-// reasons adds for what a failure was accepted, and by whom.
+// reasons adds who accepted the failure f, and why.
 func (s *Session) reasons(res *Result, f *receipts.Entry, level int) {
 	for _, seq := range s.index.speaking(map[uint64]bool{short(f.SHA): true})[short(f.SHA)] {
 		by := s.entry(seq)
@@ -291,8 +292,8 @@ func (s *Session) reasons(res *Result, f *receipts.Entry, level int) {
 // maxBefore bounds how many earlier receipts of a binding are read for its executable.
 const maxBefore = 4096
 
-// executableNote says that the executable of a binding is another one than before, by what is recorded no more weakly: who runs a planted
-// tool without the key does not make it the usual one.
+// executableNote adds a note if a binding's executable differs from that of its previous receipt of no lower level. Receipts of a lower
+// level are skipped: running a planted tool without the key must not make it the usual one.
 func (s *Session) executableNote(res *Result, m *receipts.Entry, r *receipts.Receipt) {
 	if r.Binding == "" || r.Executable == nil || r.Executable.SHA256.IsZero() {
 		return
@@ -327,8 +328,8 @@ func (s *Session) executableNote(res *Result, m *receipts.Entry, r *receipts.Rec
 }
 
 // ranAll reports whether each command that a run had planned is among the steps that have a
-// receipt. A gate that it left for somebody else to make has no command in its record; one that it was to make itself, and has
-// not, was refused or not reached.
+// receipt. A gate step without a command is one that the run deferred. A gate step with a command but no receipt was refused, or not
+// reached.
 func ranAll(run *receipts.Run, steps map[string]bool) bool {
 	return run.More == 0 && !slices.ContainsFunc(run.Planned, func(p receipts.Planned) bool { return !p.Command.IsZero() && !steps[p.Step] })
 }
@@ -336,9 +337,9 @@ func ranAll(run *receipts.Run, steps map[string]bool) bool {
 // maxRuns bounds how many a result names.
 const maxRuns = 5
 
-// unfinished notes the runs on the tree that have no gate of their own: ending a run before it
-// says no leaves that trace, also in one that a line started. Records below the level that is asked for do not end a run
-// of that level: anybody may write them in its name. Where nothing is verified, such a run says why there is no gate on these files.
+// unfinished adds notes about runs on this tree that have no gate. A run that is killed before it fails leaves that
+// trace, also if a line started it. Records below the required level do not end a run of that level: anybody may write
+// them in its name. If nothing is verified, such a run explains why these files have no gate.
 func (s *Session) unfinished(q Query, res *Result) {
 	if q.Tree == nil {
 		return

@@ -45,7 +45,7 @@ func (q Query) describeLeaf(m Leaf) string {
 }
 
 // inner returns the receipts below the gates in nested, and below those that commands of members were handed, all the way
-// down. What a hand-written gate names and the log does not have says nothing. lost is called with what a bundle leaves out.
+// down. Hashes that the log does not have are skipped; lost is called for each that a bundle leaves out.
 func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost func(receipts.Hash)) (list []Leaf) {
 	type level struct {
 		left []receipts.Hash
@@ -104,9 +104,9 @@ func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost 
 // stepOf names the step of a receipt, as in [receipts.Gate.Parent].
 func stepOf(r *receipts.Receipt) string { return receipts.StepName(r.Run, r.Step) }
 
-// nested returns what runs left that decide for a gate over records: that steps of its own run started, but for those apart, or
-// the commands of records of other runs. What others of them, or earlier gates of the run, took in is not among it. unspent
-// are the gates that nobody has consumed: a receipt may have been left for another gate.
+// nested returns the gates and receipts that a gate over records has to take in: those of runs that steps of its own run started, unless
+// the step is apart ([receipts.Receipt.Apart]), and those of runs that records of other runs started. It leaves out what others of them, or
+// earlier gates of the run, took in. unspent are the gates that nobody has consumed: a receipt may have been left for another gate.
 func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (list, unspent []receipts.Hash) {
 	runs, steps, taken := map[string]bool{g.Run: true}, make(map[string]bool), make(map[receipts.Hash]bool)
 	for _, e := range records {
@@ -146,8 +146,8 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 	return list, unspent
 }
 
-// since returns what runs of the lines of a gate left that it did not take in: passes of which nothing else was known then, and of whose commands something
-// failed since, or which is known now.
+// since returns passes below the lines of g that g did not take in, because nothing contradicted them then, and that a failure now known,
+// or recorded since, contradicts.
 func (s *Session) since(g *receipts.Gate, members []*receipts.Entry, level int) []receipts.Hash {
 	if g.Run == "" {
 		return nil
@@ -160,8 +160,8 @@ func (s *Session) since(g *receipts.Gate, members []*receipts.Entry, level int) 
 	})
 }
 
-// matters returns what reports whether one of the receipts in loose, which no gate took in, has to be looked at for the gate g over the line that
-// started its run: there may be very many, and of most nothing is known but that they passed.
+// matters returns a predicate: does the gate g have to take in this receipt of loose? There may be very many such receipts, and most are
+// passes that nothing contradicts.
 func (s *Session) matters(g receipts.GateRequest, loose map[receipts.Hash]*receipts.Entry) func(*receipts.Entry) bool {
 	p := s.passes(g.Tree, receipts.LevelHash, g.Run)
 	p.within.every = true
@@ -176,7 +176,7 @@ func (s *Session) matters(g receipts.GateRequest, loose map[receipts.Hash]*recei
 	return func(e *receipts.Entry) bool {
 		r := receipt(e)
 		return !r.Reused.IsZero() || slices.ContainsFunc(bad[commandKey(r.Command, r.Dir, r.Place)], func(f *receipts.Entry) bool {
-			// What does not say its files was on those of its line, and which record of the line says them depends on the level that somebody asks for.
+			// A record without files is about its line's files. Which record of the line says which files those are depends on the asker's level.
 			about, _ := p.about(e, f)
 			return about || r.Workspace == nil || receipt(f).Workspace == nil
 		})
@@ -323,8 +323,8 @@ func (p passes) about(e, f *receipts.Entry) (counts, same bool) {
 	return same || p.tree != nil && meet(st.begun, []receipts.Tree{*p.tree}), same
 }
 
-// undo reports whether one of the passes of a command came after its failure f and takes it back: on the same files, of no lower level, held to no
-// less, and not written by somebody without the key since nothing vouches any more.
+// undo reports whether a later pass of the command undoes its failure f: under f's binding (any, if f has none), on the same files, of no
+// lower level than f, and either of the level that is asked for or vouched for by the enclosing run.
 func (p passes) undo(command uint64, f *receipts.Entry) bool {
 	return slices.ContainsFunc(p.list[command], func(e *receipts.Entry) bool {
 		return e.Seq > f.Seq && e.Level >= f.Level && (e.Level >= p.within.level || p.within.has(e)) &&
@@ -458,8 +458,8 @@ func (x rules) others(a, b *receipts.Receipt) bool {
 	return x.of(a) && x.of(b) && x.envOf(a) != x.envOf(b)
 }
 
-// allowed reports whether retries allow that f failed before the pass m. Who has no key cannot say that of a failure: of a run that a
-// line started it is the binding under which it failed that has them, as the rules have it, or that of the line.
+// allowed reports whether retries permit the failure f before the pass m. A producer without the key cannot claim retries: for a failure
+// below a line, the retries of f's binding in the rules, or of the line's binding, count.
 func (s *Session) allowed(x rules, w *within, m Leaf, f *receipts.Receipt) bool {
 	r := receipt(m.Entry)
 	switch {
@@ -522,8 +522,8 @@ func (s *Session) repeats(q Query, res *Result) {
 	res.Notes = append(res.Notes, fmt.Sprintf("runs that its lines started repeated %s: nothing was executed for that", what))
 }
 
-// unlike returns why the gate that an agent handed back is not what the receipt of its task stands for; empty if it is. Another matrix, or
-// other files, may have been there for a moment.
+// unlike returns why the gate that an agent handed back does not match the receipt of its task, or "". It compares matrix, project and
+// files, since others may have been in place for a moment.
 func (s *Session) unlike(r *receipts.Receipt) string {
 	if r.HandedBack.IsZero() {
 		return ""

@@ -332,9 +332,9 @@ func TestAfter(t *testing.T) {
 		want string
 	}{
 		{since, "r-0011223344556677", ""},
-		{before, "r-0011223344556677", "rests on what was recorded before the run r-0011223344556677 began"},
-		{below, "r-0011223344556677", "rests on what was recorded before the run r-0011223344556677 began"},
-		{gathered, "r-0011223344556677", "rests on what was recorded before the run r-0011223344556677 began"},
+		{before, "r-0011223344556677", "includes records from before the run r-0011223344556677 began"},
+		{below, "r-0011223344556677", "includes records from before the run r-0011223344556677 began"},
+		{gathered, "r-0011223344556677", "includes records from before the run r-0011223344556677 began"},
 		{since, "r-7766554433221100", "the beginning of the run r-7766554433221100 is not in the log"},
 	} {
 		res, err := s.One(after(tt.run), tt.gate.String())

@@ -408,10 +408,9 @@ func (h *history) ends(command uint64, want answer, level int, below map[int64]b
 
 // lastWords returns, for each binding under which the command ran on one of the trees, the
 // last failure that no later pass undoes. A pass undoes a failure of its own binding and
-// of no higher level: what ran under no binding, or under another one, was not held to the
-// same expectations, and who has no key does not undo what a key has signed. What neither began
-// with the present inputs nor left them is left out, and so are passes that did not leave them. Records of a lower level than the
-// query's are added to below.
+// of no higher level: a run under no binding, or under another one, did not have to meet the
+// same expectations, and a producer without the key cannot undo what a key has signed. Passes that did not leave the present
+// inputs, and failures that neither began with nor left them, are skipped. Records of a lower level than the query's are added to below.
 func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (failures, passes []*receipts.Entry) {
 	type word struct {
 		pass  int // highest level of a later pass; -1 if there is none
@@ -488,7 +487,7 @@ func (s *Session) again(f *receipts.Entry, w *within) *receipts.Entry {
 	return nil
 }
 
-// anyone stands for all signers together, and for who signs nothing.
+// anyone is the key for the records of all signers, and of none.
 const anyone = math.MaxUint64
 
 // Around returns what else the log says of the trees that receipts ran on: answers of no,
@@ -580,7 +579,7 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 				}
 			}
 		}
-		// All of what runs did that lines started: what of it counts hangs on the level that somebody asks for.
+		// All records of runs that lines started: which of them count depends on the level that the asker requires.
 		below := s.historyOf(nil, stands, p.within, trees...)
 		for key, seqs := range below.about {
 			for _, seq := range seqs {

@@ -18,10 +18,10 @@ import (
 
 // A Memory is how far a verifier has read a log, kept in a file, so that the next
 // verification reads what is new. It is bound to the log's origin and to a name,
-// which is the path of the store. What stands in the file counts: it is worth
-// what its place is worth. Beside the store, whose writers can write it too, it serves
-// verdicts that rest on nothing better anyway; for more, keep it where the store's
-// writers cannot write, or verify without one.
+// which is the path of the store. A memory is as trustworthy as the folder that it is kept
+// in. Beside the store, whose writers can write it too, it serves verdicts that rest on
+// nothing better anyway; for more, keep it where the store's writers cannot write, or
+// verify without one.
 //
 // # The file
 //

@@ -85,8 +85,8 @@ func (s *Session) whole(b *receipts.Bundle) error {
 	return nil
 }
 
-// held lowers the level of a pass that was not out of reach of who asked for it: what ran in the working tree, or saw
-// what that user can write, says what the asker wanted it to say. An answer of no is one all the same.
+// held lowers the level of a pass that the asker could have influenced: one that ran in the working tree, or could read
+// files that the asker can write. A failure keeps its level.
 func held(level int, v any) int {
 	r, ok := v.(*receipts.Receipt)
 	if !ok || level < receipts.LevelNotary || r.Status != receipts.Succeeded && r.Status != receipts.Pending {

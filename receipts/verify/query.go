@@ -74,7 +74,7 @@ type Query struct {
 	Policy         string                   // why the present matrix is not the trusted one; empty if it is
 	Inputs         map[string]receipts.Hash // the present inputs of bindings; see [receipts.Receipt]
 	Retries        map[string]bool          // names of bindings of the matrix of which a pass after a failure will do
-	Env            map[string]string        // what tells the variables of those apart that set some: two of one command with others are about two things
+	Env            map[string]string        // for each binding that sets variables, a digest of them: bindings that run one command with different variables are judged separately
 	Session, Nonce string                   // empty for any
 	After          string                   // a run: what answers has to have been recorded after it began; empty for any
 	Level          int                      // the least trust level
@@ -131,8 +131,8 @@ type Result struct {
 	Checks              *Checks // of Members; nil if no check was ever tested
 }
 
-// Contradicted reports whether the gate is over other files than the present ones, and what is known of those refuses it there, too: no answer for
-// changed paths rests on it.
+// Contradicted reports whether the gate is about other files than the present ones and would be refused on those files too. No answer for
+// changed paths can rest on such a gate.
 func (r *Result) Contradicted() bool { return r.contradicted }
 
 // Verify answers a query. The error says that the log could not be read.
@@ -215,7 +215,7 @@ func (s *Session) mustFollow(q Query, res *Result, name string) {
 	}
 	for _, m := range append(res.Leaves(), Leaf{Entry: res.Gate}) {
 		if m.Seq <= begun {
-			res.no(Missing, receipts.OtherRun, m.SHA, "%s rests on what was recorded before the run %s began", name, q.After)
+			res.no(Missing, receipts.OtherRun, m.SHA, "%s includes records from before the run %s began", name, q.After)
 			return
 		}
 	}
@@ -235,7 +235,7 @@ func (r *Result) no(v Verdict, reason receipts.Reason, sha receipts.Hash, format
 }
 
 // around adds to a judgement of a final gate what the rest of the log says of the tree.
-// Anyone who names a gate gets no milder answer than who names none.
+// A query that names a gate is judged as strictly as one that does not.
 func (s *Session) around(q Query, res *Result) *Result {
 	s.lookAround(q, res)
 	if res.Verdict == "" || res.Verdict == Stale || res.Verdict == Missing {
@@ -292,7 +292,7 @@ func (q Query) asks(command uint64) bool {
 	return slices.ContainsFunc(q.Require, func(r Requirement) bool { return commandKey(r.Command, r.Dir, q.Place) == command })
 }
 
-// asksOf is asks, for a record of the command: under a binding that sets other variables than those of the requirements it is about something else.
+// asksOf is asks for one record: a record under a binding whose variables differ from the requirement's does not count.
 func (q Query) asksOf(command uint64, r *receipts.Receipt) bool {
 	rules := q.bound()
 	return slices.ContainsFunc(q.Require, func(need Requirement) bool {
@@ -300,7 +300,7 @@ func (q Query) asksOf(command uint64, r *receipts.Receipt) bool {
 	})
 }
 
-// bound is what the rules that the query is asked under say of bindings.
+// bound returns what the query's rules say about bindings.
 func (q Query) bound() rules { return rules{q.Retries, q.Env, q.Matrix, q.Place, q.Level} }
 
 // Named is the file of a line, which its record names from the root of the project, as it is named where the reader
@@ -474,7 +474,7 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 	switch {
 	case q.Level <= res.Level:
 	case q.Level >= receipts.LevelNotary && res.Level >= receipts.LevelKey:
-		res.no(Missing, receipts.LevelTooLow, sha, "%s is signed with a key that counts here, but the asker could have a say in it: it was not recorded by a notary, or a command ran in the working tree, or saw what its user can write", name)
+		res.no(Missing, receipts.LevelTooLow, sha, "%s is signed with a key that counts here, but not at the level of a notary: no notary recorded it, or a command ran in the working tree, or a command could read files that its user can write", name)
 	default:
 		res.no(Missing, receipts.LevelTooLow, sha, "%s is not signed with a key that counts here, and a signed one is asked for", name)
 	}
@@ -489,8 +489,8 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 	}
 }
 
-// counts reports whether what r says is about where the query asks: of a clean checkout, what ran in another
-// place neither fails nor passes for it. What failed in one that was lent something of the machine counts all the same.
+// counts reports whether r counts for where the query asks. If the query asks for a clean checkout, runs elsewhere count neither as
+// passes nor as failures, except failures in a confined checkout that shared something with the machine.
 func (q Query) counts(r *receipts.Receipt) bool {
 	g, _ := r.Ground()
 	return !q.Clean || g == receipts.InClean || r.Clean != nil && !r.Clean.Unconfined && (r.Failed() || r.EndedEarly())
@@ -637,7 +637,7 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 		}
 		return
 	case g.Came+res.came > 0 && (g.Tree.Exact || !q.Commit):
-		res.no(Stale, receipts.Inexact, none, "files that are gone now were there while lines of the gate %s ran, which may have seen them: %s", id, cameOf(g, g.Came+res.came))
+		res.no(Stale, receipts.Inexact, none, "lines of the gate %s may have read files that no longer exist: %s", id, cameOf(g, g.Came+res.came))
 	case q.Commit && !g.Tree.Exact:
 		res.no(Stale, receipts.Inexact, none, "what the gate %s tested is not what a clone of the commit has: %s", id, beyond(g))
 	case q.Commit:
@@ -676,10 +676,10 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 			}
 			res.no(Stale, receipts.TreeChanged, m.SHA, "%s ran on another tree: %s", q.describe(r), by)
 		case changed != "":
-			res.Notes = append(res.Notes, fmt.Sprintf("%s passed on other files, and nobody knows of these: %s", q.describe(r), changed))
+			res.Notes = append(res.Notes, fmt.Sprintf("%s passed on other files and did not run on the present ones: %s", q.describe(r), changed))
 		}
 		if len(w.Changed) > 0 {
-			res.Notes = append(res.Notes, fmt.Sprintf("files changed while %s ran: it vouches for the files as they were afterwards", q.describe(r)))
+			res.Notes = append(res.Notes, fmt.Sprintf("files changed while %s ran: its pass is about the files as they were afterwards", q.describe(r)))
 			paths := make([]string, len(w.Changed))
 			for i, p := range w.Changed {
 				paths[i] = p.Text
@@ -765,7 +765,7 @@ func (q Query) covered(res *Result, id string) {
 		case other != nil:
 			res.no(Missing, receipts.CommandDiffers, receipts.Hash{}, "%s: the gate %s covers it by another command: %s, not %s", need.Binding, id, other, need.Words)
 		case bare != nil:
-			res.no(Missing, receipts.NotCovered, receipts.Hash{}, "%s: the gate %s has its command, and not under the binding: take it by `dialect exec --as %s`", need.Binding, id, need.Binding)
+			res.no(Missing, receipts.NotCovered, receipts.Hash{}, "%s: the gate %s covers the same command, but not under this binding; run it with `dialect exec --as %s`", need.Binding, id, need.Binding)
 		default:
 			res.no(Missing, receipts.NotCovered, receipts.Hash{}, "%s: the gate %s does not cover it (%s)", need.Binding, id, need.Words)
 		}

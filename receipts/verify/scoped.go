@@ -33,10 +33,10 @@ type basis struct {
 	own     map[line]bool   // its lines
 	passes  map[line]passed // the newest that hold for the present files, and its files that no line names
 	failed  map[line]bool   // lines that have failed on the present files since, and have not passed after that
-	flaky   map[line]bool   // lines that have, whether they passed after that or not, but for what their retries allow
+	flaky   map[line]bool   // lines that failed on the present files at all, not counting failures that their retries allow
 	times   int             // how often those of the full run did
 	ended   int             // how often they were ended before they could answer
-	aside   [2]int          // failures that count for none of them: outside of a clean checkout, where one is asked for, and with other inputs
+	aside   [2]int          // two counts of failures that refuse nothing: outside of a clean checkout (where one is asked for), and with other inputs
 	newest  int64           // index of the newest gate that was used
 }
 
@@ -87,8 +87,8 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool, each bool) bool) *
 		return nil
 	}
 	b := &basis{failed: make(map[line]bool), flaky: make(map[line]bool), newest: -1}
-	// By the files that no line names: what passed beside others of them says nothing here. Zero has those of
-	// exactly the present tree.
+	// Keyed by Rest, the digest of the files that no line names: a pass with another Rest does not count. The zero
+	// key holds passes on exactly the present tree.
 	passes := make(map[receipts.Hash]map[line]passed)
 	for seq, n := s.index.len()-1, 0; seq >= 0 && n < maxNear; seq-- {
 		if s.index.at(seq).kind != kindGate {
@@ -199,7 +199,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 		}
 		l := lineOf(r)
 		var under *receipts.Receipt
-		// What only a line of the full run starts, however far below it, failed for that line.
+		// A failure below a line of the full run, at any depth, counts as a failure of that line.
 		for by, n := below.line(e), 0; by != nil && !own[l] && n < maxDepth; by, n = below.line(by), n+1 {
 			if of := receipt(by); own[lineOf(of)] {
 				r, l, under = of, lineOf(of), of
@@ -299,7 +299,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 	return s.err == nil
 }
 
-// concern reports whether one of lines is of the full run; where nothing is required, each line counts.
+// concern reports whether lines has a line of the full run, or any line if nothing is required.
 func (b *basis) concern(q Query, lines map[line]bool) bool {
 	for l := range lines {
 		if len(q.Require) == 0 || b.own[l] {
@@ -312,7 +312,7 @@ func (b *basis) concern(q Query, lines map[line]bool) bool {
 // scoped answers a query that no gate over the present files answers, by a full run on others: [Scoped], or nil.
 func (s *Session) scoped(q Query) *Result {
 	if q.ChecksTested {
-		return nil // they are tested on files, and not by scope
+		return nil // controls are about whole trees, not scopes
 	}
 	b := s.basis(q, func(_ map[line]bool, each bool) bool { return each })
 	if b == nil || b.concern(q, b.failed) || q.Strict && b.concern(q, b.flaky) {

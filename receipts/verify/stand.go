@@ -7,18 +7,17 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// A within tells which records are of runs that lines started. They are not signed as the receipts and gates of the runs of these lines are,
-// of which one came after them and vouches for what happened meanwhile: so they count at any level, and also where they do not say on what
-// files they ran.
+// within knows which records belong to runs that lines started. Those records need not be signed: a later receipt or gate of the
+// enclosing run, which has the level, vouches for them. So they count at any level, even if they do not record their files.
 type within struct {
 	s     *Session
 	level int  // of what vouches
-	every bool // it is not known who will ask: nothing decides nothing
+	every bool // the asker's level is not known yet, so no run is left out as apart ([receipts.Receipt.Apart])
 	below map[string]below
 	left  map[string]left
 }
 
-// A below says what is around a run: the zero value, that nothing is known to be.
+// below describes the lines that enclose a run. The zero value means that none is known.
 type below struct {
 	apart bool    // a line whose runs decide nothing: the rest is not known
 	until int64   // the index of the last record that vouches for what the run did
@@ -35,7 +34,7 @@ type left struct {
 	apart map[string]bool    // the steps whose runs decide nothing
 }
 
-// vouches has the gate that is about to be made of a run vouch for it.
+// vouches treats the gate that is about to be made as the last record of run.
 func (w *within) vouches(run string) {
 	l := w.of(run)
 	l.last = math.MaxInt64
@@ -47,7 +46,7 @@ func (w *within) has(e *receipts.Entry) bool {
 	return w != nil && e.Seq < w.around(receipt(e).Run).until
 }
 
-// around returns what is around a run. However many runs lie between it and a line, each is looked at once.
+// around returns the lines that enclose a run. Each run on the way up is looked at once, however deep the nesting.
 func (w *within) around(run string) below {
 	type link struct{ run, step string }
 	var chain []link
@@ -117,7 +116,7 @@ func (w *within) of(run string) left {
 	return l
 }
 
-// A stand says on what files a record was: those that its command may have begun on, and those that it left, where it changed them.
+// A stand lists the trees a record is about: those the command may have begun on, and the one it left if it changed files.
 type stand struct{ begun, left []receipts.Tree }
 
 // standOf is the stand of a receipt that says it.
@@ -132,8 +131,8 @@ func standOf(r *receipts.Receipt) (st stand) {
 	return st
 }
 
-// stand returns on what files a record was. One that does not say it, of a run that a line started, was on those that the line began
-// with, or on those that it left.
+// stand returns the trees that a record is about. A record that does not name its files, of a run that a line started, is about those
+// that the line began with and those that it left.
 func (w *within) stand(e *receipts.Entry) stand {
 	r := receipt(e)
 	if r == nil || r.Workspace != nil || w == nil {
@@ -148,8 +147,8 @@ func (w *within) stand(e *receipts.Entry) stand {
 	return st
 }
 
-// line returns the receipt of the line that started the run of e, or of the nearest one around it that says on what files it ran: of the attempt that
-// went on then, or of the last, which left the run behind. It is nil where nothing is known to vouch for e.
+// line returns the receipt of the nearest line around e's run that records its files. Of several attempts it is the first that ended after
+// e, or else the last. It is nil if no record vouches for e.
 func (w *within) line(e *receipts.Entry) *receipts.Entry {
 	if !w.has(e) {
 		return nil
@@ -162,8 +161,8 @@ func (w *within) line(e *receipts.Entry) *receipts.Entry {
 	return w.s.entry(lines[i])
 }
 
-// holds reports whether what has the stand f is about the files that a pass speaks for: it began on those that the pass began with or
-// left, or it left those that the pass left.
+// holds reports whether a record with the stand f is about the same files as a pass with the stand st: it began on a tree that the pass
+// began on or left, or it left the tree that the pass left.
 func (st stand) holds(f stand) bool {
 	return meet(f.begun, st.begun) || meet(f.begun, st.left) || meet(f.left, st.left)
 }

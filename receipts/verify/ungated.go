@@ -6,8 +6,8 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// maxUngated bounds how many receipts are proposed for a gate, and maxTried how many are looked at for that: what is behind one is looked for in the
-// whole log.
+// maxUngated bounds how many receipts are proposed for a gate, and maxTried how many are looked at for that: each of them costs a search of
+// the whole log.
 const (
 	maxUngated = 64
 	maxTried   = 4 * maxUngated

@@ -18,8 +18,8 @@ const maxLayers = 60
 
 // Keep brings back to the working tree what the command of the stay changed among the files that count, and lets
 // the commands after it see all that it wrote. It takes the place of [Stay.End] for a command that is meant to write, and
-// has passed. Nothing is brought back, and the error says why, where a file of the working tree is not what the
-// snapshot has any more, or would be removed and is nowhere else: somebody's edit is never written over, nor lost.
+// has passed. Keep brings nothing back and fails if a file in the working tree was edited since the snapshot, or if a
+// removal would lose content that exists nowhere else.
 func (s *Stay) Keep(ctx context.Context) (err error) {
 	r := s.room
 	r.mu.Lock()
@@ -129,7 +129,7 @@ func (r *Room) follow(ctx context.Context, l *layer, names []string) {
 		return
 	}
 	next := newCheckout(r.tree.dir, files)
-	var other, turned []string // the latter: of what is ignored, or was
+	var other, turned []string // turned: files whose ignored status changed
 	for _, c := range workspace.Diff(r.snapshot, s) {
 		name := strings.TrimSuffix(c.Path, "/")
 		if _, ok := slices.BinarySearch(names, name); !ok {

@@ -68,8 +68,8 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, from func(name 
 			goes[name] = true
 		}
 	}
-	// What goes, goes last: what was moved is in its new place by then, whatever ends this before. Only what is in the way of a new file goes first: below
-	// a folder that it takes the place of, in the place of its own folder, or under a name that a file system may take for one of these.
+	// Removals come last, so that a moved file is in its new place before the old one goes, even if this is interrupted. Only a file that is in the way of
+	// a new one goes first: below a folder that the new one replaces, in the place of its folder, or under a name that a file system may take for one of these.
 	first, comes, above := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for _, name := range ordered {
 		if !goes[name] {
@@ -217,8 +217,8 @@ func removeFolders(live *os.Root, dir string) error {
 	return err
 }
 
-// An isOld reports whether a path of the working tree has what the snapshot has of one file, which may be the path of another name. A nil
-// isOld is that of a name that the snapshot has no file of.
+// isOld reports whether the file at a path of the working tree still has the content that the snapshot has for one name; the path may be
+// another name's. It is nil for a name without a file in the snapshot.
 type isOld func(at string) (bool, error)
 
 // old returns the isOld of a name.

@@ -11,7 +11,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
-// A content is what is lost with the last file that has it.
+// content identifies what a file holds: a digest, and whether it is a link's target.
 type content struct {
 	sum  [32]byte
 	link bool
@@ -23,8 +23,8 @@ func contentOf(f *workspace.File) content { return content{f.SHA256, f.Kind == w
 // new place is gone with the run. So nothing is removed there of which nobody else has the content: neither a file that comes back or
 // stays, nor HEAD. What lines of this run made of nothing, or of what HEAD has, is theirs to remove.
 
-// lost reports what of the content of removed files is left in other files alone. It is an error that names them if there is a removed file of
-// which nobody has the content.
+// lost returns the contents of removed files that survive only in other files (moves). It fails, naming the files, if a removed content
+// exists nowhere else.
 func (r *Room) lost(ctx context.Context, l *layer, changes []string) (moved map[content]bool, err error) {
 	after := make(map[string]*workspace.File, len(changes))
 	dropped := make(map[content]bool) // what is left, and does not come back
@@ -117,7 +117,7 @@ func (r *Room) inHead(ctx context.Context, heads map[string]*workspace.Commit, f
 	return head.Has(ctx, strings.TrimPrefix(strings.TrimPrefix(f.Path, dir), "/"), f)
 }
 
-// origin is what a file was before lines of the run changed it; nil where one of them made it.
+// origin returns the file as it was before the run; nil if a line of the run made it.
 func (r *Room) origin(name string) *workspace.File {
 	if f, ok := r.origins[name]; ok {
 		return f

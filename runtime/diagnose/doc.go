@@ -31,6 +31,6 @@
 //
 // # Size
 //
-// The package is larger than 1,500 lines because each form has a reader of its own, of some 100 lines; they share
+// It is one package of up to 6,200 lines because each form has a reader of its own, of some 100 lines; they share
 // what a [Failure] is, the patterns of places and the bounds.
 package diagnose

@@ -32,7 +32,7 @@
 // through as they are, the size follows, and a command that stops stops the caller. The helper leads the session, and
 // the command is its foreground job. Other streams are handed over.
 //
-// It is one package of more than 1,500 lines because what is looked for outside, what is mounted inside and what the facts say are about the same
+// It is one package of up to 1,600 lines because what is looked for outside, what is mounted inside and what the facts say are about the same
 // masks: a rule of one that another does not know is a way out.
 package domain
 

@@ -41,6 +41,6 @@
 // that are stricter than the matrix. Commands run in a clean checkout that nobody else can reach, unless
 // [Config.InPlace] says otherwise, which lowers the level.
 //
-// It is one package of more than 1,500 lines because both sides of the protocol share its frames, which nobody else is to make or
+// It is one package of up to 2,900 lines because both sides of the protocol share its frames, which nobody else is to make or
 // read, and a session and a service share the runs.
 package notary

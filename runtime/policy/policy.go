@@ -168,8 +168,8 @@ type State struct {
 	Lacks   bool // the commit that the caller named does not have the matrix
 	Changes []Change
 	Unknown string // why the two could not be compared; empty if they were
-	// Unseen is a complaint about a file that has the trusted content, and which the files that are
-	// asked about do not have as that file; see [Baseline.See].
+	// Unseen says which rules file has the trusted content but is hidden, or replaced by a link, in the
+	// files that are asked about; see [Baseline.See].
 	Unseen string
 	// Elsewhere is a complaint that other rules are meant than those of the matrix that was found.
 	Elsewhere string
@@ -370,9 +370,9 @@ func disagree(f *plan.File, is workspace.Found, trusted bool, changed string) st
 // places of the files of the rules. Each file has to be there as it was loaded, where a snapshot sees it
 // change, and through the same links as in the baseline.
 //
-// Rules that a snapshot does not see are the baseline's as long as nobody looks away: an ignored
-// Makefile could be another one while the commands run. Files outside of the worktree are left out, and so
-// is a matrix or a configuration of MCP servers that is hidden and in no trusted commit: see [Agree].
+// A snapshot does not see ignored files, so an ignored Makefile could be replaced while the commands
+// run. Files outside of the worktree are left out, and so is a matrix or a configuration of MCP servers
+// that is hidden and in no trusted commit: see [Agree].
 func (b *Baseline) See(s State, present plan.Matrix, look func(path string) (workspace.Found, error)) State {
 	for i := range present.Files {
 		f := &present.Files[i]
@@ -489,7 +489,7 @@ func moved(root string) error {
 	}
 	var p Pin
 	if err != nil || json.Unmarshal(b, &p) != nil || p.Root != real {
-		return fmt.Errorf("your pin of the project at %s is of another folder than %s, where a link leads now", root, real)
+		return fmt.Errorf("your pin for %s was made when it led to another folder; it now links to %s", root, real)
 	}
 	return nil
 }

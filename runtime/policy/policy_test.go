@@ -643,7 +643,7 @@ func TestPinAndLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	sh(t, filepath.Dir(dir), "mv "+dir+" "+dir+".moved && ln -s "+dir+".moved "+dir)
-	if s, err := state(t, m, ""); err == nil || !strings.Contains(err.Error(), "where a link leads now") {
+	if s, err := state(t, m, ""); err == nil || !strings.Contains(err.Error(), "it now links to") {
 		t.Errorf("%+v, %v", s, err)
 	}
 	// A link that was pinned through, and leads to a copy of the project now.
@@ -657,7 +657,7 @@ func TestPinAndLinks(t *testing.T) {
 	}
 	check(t, filepath.Join(other, "routing.toml"), "", "pinned", "")
 	sh(t, filepath.Dir(dir), "ln -sfn "+dir+".copy "+other)
-	if s, err := state(t, filepath.Join(other, "routing.toml"), ""); err == nil || !strings.Contains(err.Error(), "where a link leads now") {
+	if s, err := state(t, filepath.Join(other, "routing.toml"), ""); err == nil || !strings.Contains(err.Error(), "it now links to") {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

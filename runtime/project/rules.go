@@ -48,10 +48,10 @@ func LoadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 	return m, HideNamed(l, m, nil), nil
 }
 
-// RootOf returns the root of the project that a matrix is used for which was looked for from dir. A file
-// called routing.toml makes its folder one. A matrix of another name, which somebody named, does not: the
-// root is that of the project that dir is in, by its routing.toml, else by its repository; where dir is
-// in none, it is the folder of the matrix.
+// RootOf returns the project root for the matrix at path, which was found from dir or named. A file
+// called routing.toml makes its folder a root. A matrix of another name, which somebody named, does not: the
+// root is that of the project that dir is in, by its routing.toml, else by its repository; if dir is
+// in neither, it is the folder of the matrix.
 func RootOf(dir, path string) string {
 	if filepath.Base(path) == routing.FileName {
 		return filepath.Dir(path)
@@ -117,7 +117,7 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 }
 
 // nearestIn returns the path of the nearest matrix that a commit has in dir or above it; empty
-// if it has none. The error says that a nearer one than any could be in what cannot be read.
+// if it has none. The error means that a nearer matrix may exist in a folder that cannot be read.
 func nearestIn(ctx context.Context, c *workspace.Commit, dir string) (string, error) {
 	for at := range regular.Above(dir) {
 		path := filepath.Join(at, routing.FileName)
@@ -255,16 +255,16 @@ func bounded(root, name string, content []byte, own, all bool) bool {
 	return foreign(ctx, nil, root, name, content, own, all)
 }
 
-// foreign reports whether what a file has is for nobody to see who may see the repository alone. A matrix can name any file, also one that
-// its writer cannot read, or a link to one: of the environment of the process, of git with its credentials, of a home directory. With all, what git
-// ignores is one, too; without, only by a link: git is asked. run starts it, without the filters of the project; what it does not say in time counts as foreign.
+// foreign reports whether the content of a file must not be shown to people who may see only the repository. A matrix can name any file, also one that
+// its writer cannot read, or a link to one: the environment of the process, git's credentials, a home directory. With all, a file that git ignores
+// is foreign, too; without, only through a link. run starts git, without the filters of the project; if git does not answer in time, the file counts as foreign.
 func foreign(ctx context.Context, run git.Runner, root, name string, content []byte, own, all bool) bool {
 	top, path := repository(root), filepath.Join(root, filepath.FromSlash(name))
 	rel, ok := inside(top, path)
 	if !ok || content == nil || own {
 		return !ok
 	}
-	// When it is looked at does not matter: who wrote a file that has these very bytes has them.
+	// A race is harmless: if the file in the repository has exactly these bytes, showing them reveals nothing.
 	text, err := regular.ReadIn(top, rel, int64(len(content)))
 	if err != nil || !bytes.Equal(text, content) {
 		return true
@@ -309,7 +309,7 @@ func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, 
 	return ""
 }
 
-// nearer says that a repository between dir and m has a matrix of its own for dir, which is gone, or may have one: what lies above a repository is not
+// nearer says that a repository between dir and m has a matrix of its own for dir, which is gone, or may have one: files above a repository are not
 // in its HEAD, and anyone can put a matrix there.
 func nearer(ctx context.Context, run git.Runner, m *routing.Matrix, dir string) string {
 	dir, err := filepath.Abs(dir)

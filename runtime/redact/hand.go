@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Variable names the environment variable by which a run tells the runs that its commands start what is secret: they cannot
-// know what the binding of a line declares. It holds values one after the other, each as a netstring: its length in bytes, a
-// colon, the value, a comma ("7:hunter2,"). So each byte that a value may have stands as it is, and is taken out of what a command prints
-// that prints its environment. What does not parse is ignored.
+// Variable is the environment variable that carries secret values to runs that a command starts, which cannot know what the
+// line's binding declares. It holds values one after the other, each as a netstring: its length in bytes, a
+// colon, the value, a comma ("7:hunter2,"). So each value stands in it unchanged, and is hidden if a command prints
+// its environment. A text that does not parse is ignored.
 //
 // A program that sets the variable can have words taken out of what a run keeps, and nothing else.
 const Variable = "DIALECT_SECRETS"

@@ -17,7 +17,7 @@
 // variable, that is shorter than [minValue], or that the command compressed, encrypted, split over
 // lines, or wrote in another encoding. What a command gets is not touched.
 //
-// It is one package of more than 1,500 lines because what is secret, in which writings, and in which documents is answered in one search of a text.
+// It is one package of up to 1,600 lines because what is secret, in which writings, and in which documents is answered in one search of a text.
 package redact
 
 import (

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// A Syntax knows which parts of a document are somebody's words. The rest is what makes it a document of its kind, and no
-// place of a secret: a secret that is an ordinary word or a digit would make it one that nobody can read.
+// A Syntax separates the text of a document from its markup. Secrets are replaced in the text only: replacing a digit or a
+// common word in the markup would make the document unreadable.
 type Syntax func(doc []byte, hide func(text string) string) []byte
 
 // Text is the syntax of a text of no markup: all of it is words.

@@ -2,7 +2,7 @@
 // terminal, as short text for an agent. What comes in is a [engine.Outcome], or the document that
 // was kept of one; nothing here decides a verdict or an exit status.
 //
-// It is one package of more than 1,500 lines because all of its forms are of one document: a field that is
+// It is one package of up to 3,100 lines because all of its forms are of one document: a field that is
 // added to it has to be shown, or left out on purpose, in each of them.
 package report
 

@@ -152,7 +152,8 @@ func match(glob, parts []string) bool {
 // maxThrough bounds how many names that go through one link are looked at.
 const maxThrough = 1 << 16
 
-// through reports whether a pattern matches something below the directory that a link leads to, or there is too much to say.
+// through reports whether a pattern matches something below the directory that a link leads to. A link with more names than maxThrough
+// counts as a match.
 func (x *file) through(glob []string) bool {
 	if !leadsOn(glob, x.parts) {
 		return false

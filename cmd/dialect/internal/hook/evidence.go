@@ -44,7 +44,7 @@ type look struct {
 func (r *run) ask(rev string, before func(*inquiry.Question) bool) (_ *look, err error) {
 	defer func() {
 		if err != nil && r.ctx.Err() != nil { // which ends what looks, however that says so
-			err = errors.New("the files were not looked at in time")
+			err = errors.New("reading the files took too long")
 		}
 	}()
 	if r.look != nil {
@@ -91,8 +91,8 @@ func (r *run) ask(rev string, before func(*inquiry.Question) bool) (_ *look, err
 	return l, nil
 }
 
-// take takes a snapshot that reads the files whose status changed since the last look, of any session. What it says rests on the user's state
-// folder, which who can write it can use to be let go; a verdict of `dialect verify` reads every file.
+// take takes a snapshot that reads the files whose status changed since the last look, of any session. The result depends on the user's state
+// folder: anyone who can write there can make the hook let an agent go. `dialect verify` reads every file.
 func (r *run) take(ctx context.Context, dir string, o workspace.Options) (*workspace.Snapshot, error) {
 	o.Distrust = true // the hook stands outside of the agent's sandbox
 	if r.journal == nil {

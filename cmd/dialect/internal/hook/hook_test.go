@@ -111,7 +111,7 @@ func TestAccidents(t *testing.T) {
 				return errors.New("exit status 130")
 			}
 			return strings.NewReader(stopEvent)
-		}, "tell no-look: the files were not looked at in time"},
+		}, "tell no-look: reading the files took too long"},
 		"garbage": {func(*testing.T, *Options) io.Reader { return strings.NewReader("not JSON") }, "tell bad-event"},
 		"nothing": {func(*testing.T, *Options) io.Reader { return strings.NewReader("") }, "tell bad-event"},
 		"deep nests": {func(*testing.T, *Options) io.Reader {

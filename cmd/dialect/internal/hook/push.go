@@ -79,7 +79,7 @@ func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 		return p.refused, nil
 	}
 	if hidden && p.hides() {
-		p.refuse("pre-commit names one ref of a push at most, and the others are not seen\n  next: dialect hook install --git, once in each clone")
+		p.refuse("pre-commit passes on only one ref of a push, so the other refs cannot be checked\n  next: dialect hook install --git, once in each clone")
 	}
 	p.checkAll(tips)
 	return p.refused, p.warnings
@@ -143,7 +143,7 @@ func (p *push) warn(rule, text, why string) {
 }
 
 // meant is what a person can do who knows better.
-const meant = ", or DIALECT=0 git push if you mean it; this is recorded"
+const meant = ", or run DIALECT=0 git push to push anyway (this is recorded)"
 
 // check checks a tip: by the rules of the root or, where only folders below have some, by those of each folder that the push changes.
 func (p *push) check(t tip) {
@@ -167,7 +167,7 @@ func (p *push) check(t tip) {
 	switch {
 	case err == nil:
 	case kind == notHere && j.beside() == "" && !p.ruled():
-		p.warn("no-look", fmt.Sprintf("%s is not checked: it is not here, and nothing that is has rules", t.name), err.Error())
+		p.warn("no-look", fmt.Sprintf("%s is not checked: its commit is not in this clone, and nothing here has a routing.toml", t.name), err.Error())
 		return
 	case kind != aFile:
 		p.refuse(fmt.Sprintf("%s is not verified: its folders cannot be listed: %v\n  next: verify it in CI%s", t.name, err, meant))
@@ -203,7 +203,7 @@ func (p *push) check(t tip) {
 			return
 		}
 		if os.Chdir(root) != nil {
-			p.refuse(fmt.Sprintf("%s is not verified further: %s is gone\n  next: push it from a folder that is there%s", t.name, root, meant))
+			p.refuse(fmt.Sprintf("the rest of %s is not verified: the folder %s is gone\n  next: push it from a folder that is there%s", t.name, root, meant))
 			return
 		}
 		p.enter()

@@ -170,7 +170,7 @@ func (r *run) reason(l *look, s *journal.Session) string {
 	failed, unrun := l.evidence.Verdict == verify.Failed, l.evidence.Unrun
 	switch {
 	case failed && len(unrun) > 0:
-		fmt.Fprintf(&b, "these lines did not run on these files, and what fails beside them failed before this session: %s\n", some(unrun))
+		fmt.Fprintf(&b, "these lines have not run on the present files: %s\nthe other failures are older than this session.\n", some(unrun))
 		command = report.Command(append([]string{"printf", `%s\n`}, unrun...)) + " | dialect run"
 	case failed:
 		fmt.Fprintf(&b, "the checks fail on these files.\n%s", r.report(l))

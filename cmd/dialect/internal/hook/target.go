@@ -117,7 +117,7 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 	}
 	switch {
 	case d.Rule == "bypass":
-		out.say = "dialect refused this command: " + bypass + " goes around a check, which is for a person to decide. Run the command without it."
+		out.say = "dialect refused this command: " + bypass + " bypasses a check. Only a person may decide that; run the command without it."
 	case d.Rule == "push-unknown":
 		out.say = "dialect refused this push: it is not known which repository it is about: " + unknown + ". Run it from the folder of the repository, in a command of its own: cd FOLDER && git push"
 	case f.Evidence.RulesGone:

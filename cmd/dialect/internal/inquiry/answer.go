@@ -139,7 +139,7 @@ func (q *Question) noStore() string {
 		return text
 	}
 	if q.stores = archive.Below(); len(q.stores) > 0 && q.matrix.Path == "" {
-		return text + ": a run keeps its receipts beside its matrix, as in " + strings.Join(q.stores[:min(len(q.stores), 3)], ", ")
+		return text + ": receipts are stored next to routing.toml; stores in folders below: " + strings.Join(q.stores[:min(len(q.stores), 3)], ", ")
 	}
 	q.stores = nil
 	text += ": it is looked for beside the matrix, in " + q.root
@@ -227,7 +227,7 @@ func (q *Question) unnamed(res *verify.Result) string {
 		return ""
 	}
 	if res.Contradicted() {
-		return "a line of that run failed on its files, too, so that all lines have to run"
+		return "a line of that run also failed on that run's own files, so all lines have to run"
 	}
 	var patterns, paths []string
 	if !slices.ContainsFunc(scoped(res), func(name string) bool { return len(q.matrix.Scopes[name]) > 0 }) {

@@ -82,7 +82,7 @@ func unspent(err error) error {
 	f := exit.Failf(exit.Refused, "%w", err)
 	switch {
 	case ledger.Recorded:
-		return f.Hint("this store counts it as consumed from now on: take it as not consumed, and run again for a gate of its own")
+		return f.Hint("this store now records it as consumed, but the ledger does not: treat it as not consumed, and run again for a new gate")
 	case errors.Is(err, sqlite.ErrBusy):
 		return f.Hint("another process is writing to it: try again")
 	case errors.Is(err, sqlite.ErrNoRoom):

@@ -2,7 +2,7 @@
 // the trusted rules and of the present files, has the log answer it, and says what the answer
 // is, what it rests on, and what to do where it is no.
 //
-// It is one package of more than 1,500 lines because the words of an answer, and the command that comes next, depend on all
+// It is one package of up to 2,800 lines because the words of an answer, and the command that comes next, depend on all
 // that was asked: the files, the rules, the flags and the store.
 package inquiry
 
@@ -133,7 +133,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	case "L0", "self":
 	case "L1", "L3", "key":
 		if o.Level == "L3" && o.Kept == nil {
-			return nil, exit.Usagef("--level L3: that is --level key with a checkpoint that you kept, and that covers the gate: --since FILE")
+			return nil, exit.Usagef("--level L3 needs --since FILE: it means --level key with a kept checkpoint that covers the gate")
 		}
 		if q.Level = receipts.LevelKey; o.Keys == nil {
 			return nil, exit.Usagef("--level %s needs a --key: without one no signature is known", o.Level)
@@ -199,7 +199,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 			return nil, exit.Usagef("%v", err)
 		}
 		if o.Base != "" && q.Level > receipts.LevelHash && !workspace.IsHash(o.Base) {
-			return nil, exit.Usagef("--base %s: with a --key the base must be a full commit hash, since names are for the writers of the repository to move", o.Base).
+			return nil, exit.Usagef("--base %s: with --key, the base must be a full commit hash: anyone who can write to the repository can move a branch or tag", o.Base).
 				Hint("it is %s now: --base %s", state.Commit, state.Commit)
 		}
 		if q.lacks = lacks || state.Lacks; lacks {
@@ -469,7 +469,7 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 		if b == nil && len(several) == 0 { // a whole line, as in a script
 			if p, l := resolved(name + "\n"); l.Count(diag.Error) == 0 && len(p.Steps) == 1 {
 				if b = m.ByName(p.Steps[0].Binding); b != nil && len(p.Steps[0].Values) > 0 && p.Steps[0].Kind != plan.Task {
-					return nil, nil, exit.Usagef("--require %q: what is required has no values of its own", name).Hint("--require %s", b.Name)
+					return nil, nil, exit.Usagef("--require %q: name the binding only; values are not part of a requirement", name).Hint("--require %s", b.Name)
 				}
 			}
 		}
@@ -513,7 +513,7 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 		}
 		if len(list) == before {
 			// A verdict over it would rest on nothing.
-			return nil, nil, exit.Usagef("--require %s: no command is run for it, so nothing is required: a gate is asked for in any case", name).
+			return nil, nil, exit.Usagef("--require %s: it runs no command, so it cannot be required; verify asks for a gate anyway", name).
 				Hint("name what has to pass before the gate")
 		}
 	}

@@ -316,8 +316,8 @@ func TestRequirements(t *testing.T) {
 	project(t)
 	for name, want := range map[string]string{
 		"check_true": "", "check all": "", "all": "", "Check true": "", "Test true": "", "test": "", "check": "",
-		"true": "several bindings", "check_tru": "binds nothing", "Test true x": "has no values of its own", "": "binds nothing",
-		"logs": "no command is run for it",
+		"true": "several bindings", "check_tru": "binds nothing", "Test true x": "values are not part of a requirement", "": "binds nothing",
+		"logs": "it runs no command",
 	} {
 		_, err := inquiry.New(t.Context(), inquiry.Options{Require: []string{name}}, "")
 		var f *exit.Failure

@@ -285,14 +285,14 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	case receipts.Consumed, receipts.Spent:
 		return []string{advice("a receipt is consumed once; make new ones:"), whole}
 	case receipts.Cut:
-		return []string{advice("ask for the bundle that was written when the session had ended; one that was killed has none")}
+		return []string{advice("ask for the bundle that the notary wrote at the end of the session; a session that was killed has none")}
 	case receipts.LevelTooLow:
 		if q.Level >= receipts.LevelNotary {
 			return []string{advice("a notary has to record it, in a clean checkout that shares nothing that the agent can write: see `dialect help notary`")}
 		}
 		return nextOfLevel(runtime.GOOS, whole)
 	case receipts.NotKept:
-		return []string{advice("a checkpoint covers what came before it: run again, keep one before others can write the store, and ask with that:"), whole}
+		return []string{advice("a checkpoint covers only earlier records: run again, keep a new checkpoint before anyone else can write to the store, and pass it with --since:"), whole}
 	case receipts.NotClean:
 		switch {
 		case culprit == nil || culprit.Clean == nil:
@@ -361,7 +361,7 @@ func (q *Question) nextOfPolicy(whole string) []string {
 		return []string{advice("name a commit with --base that has the matrix")}
 	case q.lacks:
 		if _, err := os.Lstat(q.matrix.Path); err != nil {
-			return []string{advice("the commit was made before there was a matrix: nothing says what its files have to pass")}
+			return []string{advice("that commit is older than the matrix, so no rule says what its files have to pass")}
 		}
 		add := []string{"git", "add"}
 		if len(workspace.IgnoredIn(context.Background(), filepath.Dir(q.matrix.Path), filepath.Base(q.matrix.Path))) > 0 {
@@ -384,7 +384,7 @@ func (q *Question) nextOfPolicy(whole string) []string {
 
 // nextOfTampered is what to do about a log that is not what was logged.
 func (q *Question) nextOfTampered() []string {
-	list := []string{q.audit(), advice("it names what was changed; evidence that was changed cannot be repaired: keep a copy of the store, move it away, and run again")}
+	list := []string{q.audit(), advice("the audit names what was changed. Changed evidence cannot be repaired: copy the store, move it away, and run again")}
 	if q.o.Since != "" {
 		list = append(list, advice("a new store has a new checkpoint to keep: dialect receipts checkpoint"))
 	}

@@ -56,7 +56,7 @@ func (b Bound) meets(r *receipts.Receipt) bool {
 	return n.Meets(r)
 }
 
-// like reports whether a word of a line that varies can have become that of a receipt. Of one that is not there, or not as it was, no more is known.
+// like reports whether a word of a line that varies can have become that of a receipt. Nothing more is known about a word that was dropped or redacted.
 func like(word string, was receipts.Datum) bool {
 	before, after, varies := strings.Cut(word, fromRun)
 	switch {
@@ -149,9 +149,8 @@ func given(file *lang.File, m *routing.Matrix) map[string]string {
 	return vars
 }
 
-// AskWhole asks as [Question.Ask] does, and takes the gate of a part, or of another script, for no answer: it has to cover each line of the
-// default script, as the commit from has it, where there is one and the rules do not say what is required. What else failed on these files is a note
-// then.
+// AskWhole is [Question.Ask], but a gate counts only if it covers every line of the default script, as the commit from has it. That applies
+// if there is such a script and the rules require nothing themselves. Other failures on these files become notes.
 func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Result, error) {
 	var list []Bound
 	var changed bool

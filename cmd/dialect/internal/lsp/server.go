@@ -5,7 +5,7 @@
 // resolve. The server runs no tool and writes no file: what is to be changed is handed to the
 // editor as an edit. It belongs to the leaves of the tree: nothing imports it but the command.
 //
-// It is one package of more than 1,500 lines because each request is answered from the same documents and
+// It is one package of up to 2,500 lines because each request is answered from the same documents and
 // matrices, under one lock; what travels has a package of its own, protocol.
 package lsp
 

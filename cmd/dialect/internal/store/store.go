@@ -65,7 +65,7 @@ func (p Place) Path() (string, error) {
 	}
 	f := exit.Failf(exit.Failed, "there is no store of receipts: looked for %s in %s and above it", archive.Store(""), dir)
 	if below := archive.Below(); len(below) > 0 {
-		return "", f.Hint("a run keeps its receipts beside its matrix: --store %s", strings.Join(below[:min(len(below), 3)], " or --store "))
+		return "", f.Hint("receipts are stored next to routing.toml: --store %s", strings.Join(below[:min(len(below), 3)], " or --store "))
 	}
 	if others := Elsewhere(dir); len(others) > 0 {
 		return "", f.Hint("another worktree of the repository has one: --store %s", strings.Join(others[:min(len(others), 3)], " or --store "))

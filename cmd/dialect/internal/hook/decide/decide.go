@@ -94,7 +94,7 @@ func (s Stop) Decide() Decision {
 	case s.NoSession:
 		return Decision{Allow, "no-session", ""}
 	case s.Uncounted != "": // which an agent can bring about
-		return Decision{Tell, "not-counted", "it was not looked at, as refusals of this session cannot be counted: " + s.Uncounted}
+		return Decision{Tell, "not-counted", "not checked, because refusals of this session cannot be counted: " + s.Uncounted}
 	case s.SubAgent:
 		return Decision{Allow, "sub-agent", ""}
 	case s.Plan:
@@ -125,9 +125,9 @@ func (s Stop) Decide() Decision {
 	case e.Verdict == verify.Flaky:
 		return Decision{Tell, "flaky", "it passed only after it had failed on the same files: " + e.Why}
 	case s.Background:
-		return Decision{Tell, "background", "it goes on in the background, and is not verified: " + e.Why}
+		return Decision{Tell, "background", "work goes on in the background, and the files are not verified: " + e.Why}
 	case IsQuestion(s.Message):
-		return Decision{Tell, "question", "it asks, and what it changed is not verified: " + e.Why}
+		return Decision{Tell, "question", "the agent ends with a question, and its changes are not verified: " + e.Why}
 	case s.HeldHere:
 		return Decision{Tell, "held-on-this-tree", "the agent was held once on these files and stops with them as they are: " + e.Why}
 	case s.Held >= MaxHeld:

@@ -6,7 +6,7 @@
 // It is advice. A script that is there, another language, a Makefile, or an alias or variable of before hides a command from it; the push that
 // counts is held by git's own hook, and by CI.
 //
-// It is one package of more than 1,500 lines because words and commands are read in one pass: what a word is depends on what ran before it.
+// It is one package of up to 1,700 lines because words and commands are read in one pass: what a word is depends on what ran before it.
 package shell
 
 import (

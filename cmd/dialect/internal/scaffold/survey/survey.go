@@ -7,7 +7,7 @@
 // which lines are proposed, and with which arguments. A line whose tool comes with the language, and
 // which nothing in the project runs, is a guess: its Source is empty.
 //
-// It is one package of more than 1,500 lines because all ecosystems of a folder add to one draft, and one may take
+// It is one package of up to 1,800 lines because all ecosystems of a folder add to one draft, and one may take
 // the place of what another proposed.
 package survey
 
