@@ -367,7 +367,7 @@ func (q *Question) nextOfPolicy(whole string) []string {
 		if len(workspace.IgnoredIn(context.Background(), filepath.Dir(q.matrix.Path), filepath.Base(q.matrix.Path))) > 0 {
 			add = append(add, "--force")
 		}
-		return []string{advice("commit the matrix first:"), report.Command(append(add, place.Short(q.matrix.Path))) + " && git commit"}
+		return []string{advice("commit the matrix first:"), report.Command(append(add, place.Short(q.matrix.Path))) + " && " + committed("The matrix of dialect")}
 	case q.state.Complaint() == "":
 		return []string{advice("ask again: the rules changed while they were read")}
 	case len(q.state.Changes) == 0:
@@ -485,7 +485,7 @@ func (q *Question) nextOfNested(goos string) []string {
 	if len(added) > 0 {
 		commands = append(commands, git(append([]string{"rm", "--quiet", "--cached", "--"}, added...)...))
 	}
-	return append(list, strings.Join(append(commands, git("add", "--all"), git("commit")), " && "))
+	return append(list, strings.Join(append(commands, git("add", "--all"), git("commit", "--message=The files as tested")), " && "))
 }
 
 // leftOver finds what a gate over receipts that are there has to name, so that it would answer
