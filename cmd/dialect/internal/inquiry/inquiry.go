@@ -558,8 +558,8 @@ func checkState(dir, store string) error {
 	if err := sqlite.CheckState(dir); errors.Is(err, sqlite.ErrNoOwners) {
 		return exit.Usagef("--state %s: %v", dir, err).Hint("keep a checkpoint where the commands cannot write: dialect receipts checkpoint, and --since FILE")
 	} else if errors.Is(err, sqlite.ErrUnread) {
-		return exit.Usagef("--state %s: %v", dir, err).Hint("ask the version that wrote it; or forget what it kept, if it does not matter whether the log was cut before now: %s",
-			report.Command([]string{"rm", place.Short(sqlite.StateFile(dir))}))
+		return exit.Usagef("--state %s: %v", dir, err).Hint("ask the version that wrote it; or, if it does not matter whether the log was cut before now, remove %s, and with it all that it remembers",
+			place.Short(sqlite.StateFile(dir)))
 	} else if err != nil {
 		return exit.Usagef("--state %s: %v", dir, err)
 	}

@@ -276,7 +276,11 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		case errors.As(q.unusable, &other): // which says what to remove
 			return []string{whole}
 		}
-		return []string{"dialect doctor", report.Command([]string{"mv", place.Short(q.path), place.Short(q.path) + ".bad"}), whole}
+		aside := q.path + ".bad"
+		for i := 2; place.Exists(aside) && i < 100; i++ { // which may be evidence, too
+			aside = fmt.Sprintf("%s.bad%d", q.path, i)
+		}
+		return []string{"dialect doctor", report.Command([]string{"mv", place.Short(q.path), place.Short(aside)}), whole}
 	case receipts.Inexact:
 		if !q.Commit {
 			return []string{advice("%s:", leftBehind), whole}
@@ -320,6 +324,9 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	case receipts.NotReceipt:
 		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
 	case receipts.Missing:
+		if verdict == verify.Tampered {
+			return q.nextOfGone()
+		}
 		if verdict == verify.Missing && script == "SCRIPT" && len(q.lines) > 0 {
 			return []string{q.runRequired(script)}
 		}
@@ -382,15 +389,38 @@ func (q *Question) nextOfPolicy(whole string) []string {
 	return []string{advice("review the difference, then commit it, name the commit that you trust with --base, or pin it:"), "dialect trust"}
 }
 
-// nextOfTampered is what to do about a log that is not what was logged.
+// nextOfTampered is what to do about a log that is not what was logged. No command of it takes evidence away: the memory of --state may be all that
+// is left of what was cut off, so that who replaced the store removes it in their own words.
 func (q *Question) nextOfTampered() []string {
-	list := []string{q.audit(), advice("it names what was changed; evidence that was changed cannot be repaired: keep a copy of the store, move it away, and run again")}
+	if q.bundle != "" {
+		again := advice("a bundle that was changed cannot be repaired, and says nothing against the store: export it again there: dialect receipts export --bundle g-... >FILE")
+		if q.bundle == "-" { // which is read
+			return []string{again}
+		}
+		return []string{advice("it says what does not hold:"), q.audit(), again}
+	}
+	repair := "evidence that was changed cannot be repaired: keep a copy of the store, move it away, and run again"
+	if q.o.State == "" {
+		return append([]string{q.audit(), advice("it names what was changed; %s", repair)}, q.nextOfMemory()...)
+	}
+	return append([]string{
+		advice("dialect receipts audit names records that were changed; it does not know --state, and calls a log consistent that was cut off, rolled back or replaced:"),
+		q.audit(), advice("%s", repair),
+	}, q.nextOfMemory()...)
+}
+
+// nextOfGone is what to do where a store is gone of which something is known.
+func (q *Question) nextOfGone() []string {
+	return append([]string{advice("put the store back, or a copy of it: nothing else proves what was recorded")}, q.nextOfMemory()...)
+}
+
+// nextOfMemory is what to do about what was kept of an older store, where that is meant to be gone.
+func (q *Question) nextOfMemory() (list []string) {
 	if q.o.Since != "" {
 		list = append(list, advice("a new store has a new checkpoint to keep: dialect receipts checkpoint"))
 	}
 	if q.o.State != "" {
-		list = append(list, advice("if it was you who replaced the store, forget the old one; each store needs a folder for --state of its own:"),
-			report.Command([]string{"rm", place.Short(sqlite.StateFile(q.o.State))}))
+		list = append(list, advice("if you yourself replaced the store: remove %s, and with it all memory of the old store; each store needs a folder for --state of its own", place.Short(sqlite.StateFile(q.o.State))))
 	}
 	return list
 }
