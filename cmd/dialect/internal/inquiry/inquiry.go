@@ -162,7 +162,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	} else {
 		q.commit, m, findings, err = project.LoadMatrixOf(ctx, rev, dir, o.Routing)
 		if q.commit == nil {
-			return nil, exit.Usagef("--tree: %v", err)
+			return nil, noCommit(ctx, "--tree", dir, rev, err)
 		}
 	}
 	lacks := err == nil && rev != "" && project.IsAbsent(m)
@@ -198,7 +198,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		case err != nil && o.Base == "":
 			return nil, exit.Failf(exit.Refused, "%v", err)
 		case err != nil:
-			return nil, exit.Usagef("%v", err)
+			return nil, noCommit(ctx, "--base", dir, o.Base, err)
 		}
 		if o.Base != "" && q.Level > receipts.LevelHash && !workspace.IsHash(o.Base) {
 			return nil, exit.Usagef("--base %s: with a --key the base must be a full commit hash, since names are for the writers of the repository to move", o.Base).
@@ -292,7 +292,7 @@ func NamedTree(ctx context.Context, name string, o Options) (*receipts.Tree, err
 		case len(name) == 40 && strings.Trim(name, "0123456789abcdef") == "":
 			return &receipts.Tree{Tree: name}, nil // a tree, not a commit
 		}
-		return nil, exit.Usagef("--tree: %v", err)
+		return nil, noCommit(ctx, "--tree", ".", name, err)
 	}
 	q, err := New(ctx, o, "")
 	switch {
