@@ -128,7 +128,7 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 		if command := l.q.SetAside(); command != "" && strings.Contains(next(l.doc), command) {
 			out.say += "commit what you changed, then run: " + command
 		} else {
-			out.say += "run: " + command
+			out.say += "run: " + next(l.doc)
 		}
 	}
 	out.say = diag.PrintableLines(out.say)

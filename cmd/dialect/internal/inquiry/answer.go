@@ -256,6 +256,12 @@ func (q *Question) unnamed(res *verify.Result) string {
 // rulesText says what the rules, those of a matrix, were compared with.
 func rulesText(matrix string, s policy.State) string {
 	switch {
+	case s.Lacks:
+		return "rules that " + s.Against + " does not have"
+	case s.Above != "":
+		return "rules nearer than those of " + s.Against
+	case s.Complaint() != "" && s.LineEnds():
+		return "rules with other line ends than in " + s.Against
 	case s.Complaint() != "":
 		return "rules CHANGED"
 	case s.New:

@@ -206,6 +206,9 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		}
 		if q.lacks = lacks || state.Lacks; lacks {
 			state.Unseen = fmt.Sprintf("%s has no %s: nothing says what its files have to pass", rev, m.Name)
+			if o.Base == "" {
+				state.Changes = nil // all of it: the commit is older than the matrix
+			}
 		}
 		q.state, q.trusted, q.Policy = state, baseline, state.Complaint()
 		q.rules = trusted
@@ -418,6 +421,7 @@ func (q *Question) checkRoot(root string) {
 	if err == nil && want == root {
 		return
 	}
+	q.state.Above = ""
 	q.state.Elsewhere = fmt.Sprintf("the root of the repository is %s, and not %s", root, q.o.Root)
 	q.Policy = q.state.Elsewhere
 }

@@ -189,7 +189,11 @@ func TestNextOfPolicy(t *testing.T) {
 		{"a pinned matrix is gone", func(q *Question) { q.lost, q.pinned = "routing.toml", true }, "# restore the matrix: your pin is of it"},
 		{"a matrix is gone", func(q *Question) { q.lost = "a b.toml" }, "git checkout HEAD -- 'a b.toml'"},
 		{"another matrix", func(q *Question) { q.state.Elsewhere = "x" }, "# fix what is named, or name the matrix"},
-		{"the base has none", func(q *Question) { q.lacks, q.o.Base = true, "v1" }, "# name a commit with --base that has the matrix"},
+		{"the base has none", func(q *Question) { q.state.Lacks, q.state.Against, q.o.Base = true, "v1", "v1" }, "# name a commit with --base that has the matrix; until v1 has it, compare with a commit of your own"},
+		{"a nearer matrix is new", func(q *Question) { q.state.Elsewhere, q.state.Above = "x", "/up/routing.toml" }, "# review it: it takes the place of /up/routing.toml"},
+		{"line ends", func(q *Question) {
+			q.state = policy.State{Changes: []policy.Change{{Path: "routing.toml", Old: []byte("a\n"), New: []byte("a\r\n")}}}
+		}, "# git wrote other line ends"},
 		{"the commit has none", func(q *Question) { q.lacks = true }, "# commit the matrix first:"},
 		{"the commit has none, and neither has the project", func(q *Question) { q.lacks = true; os.Remove(q.matrix.Path) }, "# the commit was made before there was a matrix"},
 		{"it changed back", func(*Question) {}, "# ask again"},
