@@ -33,7 +33,7 @@ func (s *Session) anyGate(q Query) *Result {
 			return true
 		}
 		if best != nil && own == ours && !s.covers(q, e) {
-			return false // it is no better
+			return false // it says no more
 		}
 		r, of := s.judge(q, e, whole), s.ofPart(e)
 		if of && (len(q.Require) == 0 || r.Verdict != "") { // where it has what is required, that is enough

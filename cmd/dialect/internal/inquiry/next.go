@@ -402,7 +402,7 @@ func (q *Question) commitMatrix() string {
 }
 
 // own says how the author of a change of the rules asks until the baseline that was named has it: with the commit that is asked about, or HEAD, if
-// that has the present rules. It is in words, and no command: whoever pastes one would take the rules of the files for those that they trust.
+// that has the present rules. It is in words, and not a command: anyone who pastes one would take the rules of the files for those that they trust.
 func (q *Question) own() string {
 	text := "; until " + q.state.Against + " has it, compare with a commit of your own that has it, once it is reviewed"
 	ctx := context.Background()
