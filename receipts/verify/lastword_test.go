@@ -317,6 +317,17 @@ func TestUnfinished(t *testing.T) {
 			m.sign = boss
 			m.receipt(of("vet"))
 		}, stopped},
+		{"begun by a line, without its files", func(m *maker) {
+			m.sign = nil
+			m.run("r-2", func(r *receipts.Run) { r.Parent, r.Tree = "r-1/1", nil })
+			m.sign = boss
+			m.receipt(of("vet"))
+		}, stopped},
+		{"begun by a line on other files, without its own", func(m *maker) {
+			m.run("r-2", func(r *receipts.Run) { r.Parent, r.Tree = "r-9/1", nil })
+			m.receipt(of("vet"), func(r *receipts.Receipt) { r.Run, r.Workspace.Before = "r-9", treeB })
+		}, ""},
+		{"begun by nobody, without its files", func(m *maker) { m.run("r-2", func(r *receipts.Run) { r.Tree = nil }) }, ""},
 		{"killed", func(m *maker) { m.run("r-2"); m.receipt(of("vet"), second, killed) }, red},
 		{"reached its gate", func(m *maker) {
 			m.run("r-2")
