@@ -87,44 +87,37 @@ func Except(root, store string) (paths []string) {
 	return paths
 }
 
-// Writes reports whether dialect itself writes at name, a path inside of [Folder] with
-// slashes: no commit holds that, and a clone has its own. Of locks any name will do, since matrices name them.
-func Writes(name string) bool {
+// Makes reports whether dialect itself makes name, a path inside of [Folder] with slashes, and whether as a folder: no commit holds that, and a clone
+// has its own. Of locks any name will do, since matrices name them.
+func Makes(name string) (folder, ok bool) {
 	way := strings.Split(name, "/")
-	rest := way[1:]
-	last := rest
-	if len(rest) > 1 {
-		last = rest[1:]
+	last, deep := way[len(way)-1], len(way)
+	file := func(ok bool) (bool, bool) { return false, ok }
+	switch {
+	case name == stores, name == locks, name == logs:
+		return true, true
+	case deep == 1:
+		return file(name == ".gitignore")
+	case way[0] == locks:
+		return file(deep == 2)
+	case way[0] == stores:
+		suffix, ok := strings.CutPrefix(strings.Join(way[1:], "/"), StoreFile)
+		return file(ok && slices.Contains(storeSuffixes, suffix))
+	case way[0] != logs:
+		return false, false
+	case deep <= 4 && blob.IsTemp(last):
+		return file(true)
+	case deep == 2:
+		folder = last == "sha256" || last == "runs"
+		return folder, folder || last == "redact"
+	case way[1] == "sha256":
+		folder = deep == 3 && len(last) == 2 && isHex(last)
+		return folder, folder || deep == 4 && len(way[2]) == 2 && len(last) == 62 && isHex(way[2]+last)
+	case way[1] == "runs":
+		folder = deep == 3 && (last == "live" || last == "key")
+		return folder, folder || IsRun(last) && (deep == 3 || deep == 4 && (way[2] == "live" || way[2] == "key"))
 	}
-	switch way[0] {
-	case ".gitignore":
-		return len(rest) == 0
-	case locks:
-		return len(rest) <= 1
-	case stores:
-		suffix, ok := strings.CutPrefix(strings.Join(rest, "/"), StoreFile)
-		return len(rest) == 0 || ok && slices.Contains(storeSuffixes, suffix)
-	case logs:
-		switch {
-		case len(rest) == 0 || len(rest) <= 3 && blob.IsTemp(rest[len(rest)-1]):
-			return true
-		case rest[0] == "redact":
-			return len(rest) == 1
-		case rest[0] == "sha256":
-			digits := strings.Join(last, "")
-			return len(rest) == 1 || len(rest) <= 3 && len(last[0]) == 2 && isHex(digits) && (len(rest) == 2 || len(digits) == 64)
-		case rest[0] == "runs" && len(rest) > 1 && (rest[1] == "live" || rest[1] == "key"):
-			return len(rest) == 2 || len(rest) == 3 && IsRun(rest[2])
-		case rest[0] == "runs":
-			return len(rest) == 1 || len(rest) == 2 && IsRun(rest[1])
-		}
-	}
-	return false
-}
-
-// Holds reports whether name, as in [Writes], is a folder whose names [Writes] knows, but for that of the blobs: there are very many.
-func Holds(name string) bool {
-	return slices.Contains([]string{stores, locks, logs, logs + "/runs", logs + "/runs/live", logs + "/runs/key"}, name)
+	return false, false
 }
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }

@@ -44,6 +44,14 @@ var stoodCases = []struct {
 		}
 	}, nil},
 	{"other names among the logs of the root", "", func(r *repo) { r.write(".dialect/log/strict-off", "x") }, []string{".dialect: a cache"}},
+	{"a file among the blobs", "", func(r *repo) { r.write(".dialect/log/sha256/ab/off", "x") }, []string{".dialect: a cache"}},
+	{"a folder in the place of a store's file", "", func(r *repo) { r.write(".dialect/store/receipts.db-audit/off", "x") }, []string{".dialect: a cache"}},
+	{"a folder in the place of a lock", "", func(r *repo) { r.write(".dialect/lock/d/off", "x") }, []string{".dialect: a cache"}},
+	{"a link in the place of a run", "", func(r *repo) {
+		r.write(".dialect/log/runs/x", "x")
+		r.do(os.Rename(r.path(".dialect/log/runs/x"), r.path(".dialect/log/redact")))
+		r.do(os.Symlink("../redact", r.path(".dialect/log/runs/r-0123456789abcdef")))
+	}, []string{".dialect: a cache"}},
 	{"a file in the place of the logs", "", func(r *repo) { r.write(".dialect/log", "x") }, []string{".dialect: a cache"}},
 	{"names of a store's in a folder without a matrix", "", func(r *repo) { r.write("d/.dialect/store/receipts.db", "x") }, []string{"d/.dialect: a cache"}},
 	{"other names among the logs", "", func(r *repo) {

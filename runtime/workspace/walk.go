@@ -49,6 +49,7 @@ type walk struct {
 	matches *ignore.Budget
 
 	stood map[string]string // see [Tracker]
+	first bool              // it is the first of its root: what stands there now stood there before
 
 	reached atomic.Bool // project was walked
 	written atomic.Bool // writing is there, and nothing hides it
@@ -181,7 +182,7 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 	if err != nil {
 		return w.fault(p.path, err)
 	}
-	if len(names) == 0 && p.counts() && (p.cache == "" || !p.ofStore(p.path)) {
+	if len(names) == 0 && p.counts() && (p.cache == "" || !p.ofStore(p.path, true)) {
 		w.leave(p.path, "an empty directory"+remedy)
 	}
 	slices.Sort(names) // what is sorted is found at once, see [git.Index.Find]
@@ -362,7 +363,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 				return err
 			}
 		}
-		if !named && p.cache != "" && !p.ofStore(path) {
+		if !named && p.cache != "" && !(p.ofStore(path, false) && st.kind.regular()) {
 			w.leave(p.cache, "a cache"+remedy+byMatrix)
 		}
 		if named || p.hidden {
@@ -388,31 +389,36 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 	return nil
 }
 
-// strangers notes what is in the folder of a store, of which nothing is tracked, and was not made by dialect. Of what was, there may be very much: by its
-// names alone it is told apart, and the blobs are not looked at.
+// strangers notes what is in the folder of a store, of which nothing is tracked, and was not made by dialect, by names and kinds. Of blobs there may be
+// very many: their names alone are looked at.
 func (w *walk) strangers(s *scratch, d *folder, p place) error {
 	names, err := d.names(s.buf)
 	if err != nil && !gone(err) {
 		return w.fault(p.path, err)
 	}
+	stranger := func() { w.leave(p.cache, "a cache"+remedy+byMatrix) }
 	for _, name := range names {
 		path := p.join(name)
-		named, err := w.ignores(p, path, name, false)
+		if named, err := w.ignores(p, path, name, false); err != nil || named {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		inside := path[len(p.cache)+1:]
+		folder, ok := archive.Makes(inside)
 		switch {
-		case err != nil:
-			return err
-		case named:
-		case !p.ofStore(path):
-			w.leave(p.cache, "a cache"+remedy+byMatrix)
-		case archive.Holds(path[len(p.cache)+1:]):
+		case !ok:
+			stranger()
+		case folder:
 			sub, err := d.sub(name)
-			switch {
-			case gone(err):
+			if swapped(err) {
+				stranger()
+			}
+			if gone(err) || swapped(err) {
 				continue
-			case swapped(err): // in the place of a folder
-				w.leave(p.cache, "a cache"+remedy+byMatrix)
-				continue
-			case err != nil:
+			}
+			if err != nil {
 				return w.fault(path, err)
 			}
 			below := p
@@ -421,6 +427,13 @@ func (w *walk) strangers(s *scratch, d *folder, p place) error {
 			sub.release()
 			if err != nil {
 				return err
+			}
+		case strings.HasPrefix(inside, "log/sha256/"):
+		default:
+			if st, err := d.lstat(name); err == nil && !st.kind.regular() {
+				stranger()
+			} else if err != nil && !gone(err) {
+				return w.fault(path, err)
 			}
 		}
 	}
@@ -442,6 +455,9 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 	defer sub.release()
 	path := inner.path
 	if inner.project && inner.cache == path && !p.tree.index.Folder(p.inside(path)) {
+		if !w.first {
+			return nil
+		}
 		return w.strangers(s, sub, inner)
 	}
 	if w.repo == nil || p.tree.index.Folder(p.inside(path)) || inner.hidden && !link {
