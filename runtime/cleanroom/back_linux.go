@@ -19,7 +19,7 @@ const maxLayers = 60
 // Keep brings back to the working tree what the command of the stay changed among the files that count, and lets
 // the commands after it see all that it wrote. It takes the place of [Stay.End] for a command that is meant to write, and
 // has passed. Nothing is brought back, and the error says why, where a file of the working tree is not what the
-// snapshot has any more, or would be removed and is nowhere else: somebody's edit is never written over, nor lost.
+// snapshot has any more, cannot be written, or would be removed and is nowhere else: somebody's edit is never written over, nor lost.
 func (s *Stay) Keep(ctx context.Context) (err error) {
 	r := s.room
 	r.mu.Lock()
