@@ -43,7 +43,8 @@
 // # What a line hands on
 //
 // A line that is meant to write, and passed, hands on a copy of what it left ([Stay.Keep]): the files that count, which go back to the working
-// tree, with the modes of a clone and in a new .git, and ignored ones. It is made below an open directory, each file read once, and all that came
+// tree, with the modes of a clone and in a new .git, and ignored ones. All of them go back or none: what they take the place of is kept beside
+// it, as .NAME.dialect-back-NUMBER, until the last one is there, and only a run that is killed meanwhile leaves that. It is made below an open directory, each file read once, and all that came
 // back, or is compared, is of the copy: who holds a descriptor of what the line wrote changes nothing. Of ignored files the layer knows the
 // snapshot that the line ran on, and what else decided it ([Stay.Lower]). A stay that sees them on another one names them ([Stay.Shared]), and so it
 // does with what the layer hides of ignored files below it.
