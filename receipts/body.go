@@ -65,10 +65,10 @@ type Receipt struct {
 	Matrix      Hash  `json:"matrix,omitzero"`
 	Script      Hash  `json:"script,omitzero"`
 	// Inputs is the digest of the files outside of the tree that the binding names as
-	// deciding (`inputs` of the matrix); absent where it names none. Where Clean is there it is of what the command saw in
-	// its clean checkout, and says nothing of the working tree.
+	// deciding (`inputs` of the matrix); absent if it names none. With Clean it is the digest of the files in the
+	// clean checkout, and does not describe the working tree.
 	Inputs Hash `json:"inputs,omitzero"`
-	// InputsAfter is that digest when the command had ended, where it may write and they changed: what it vouches for are those.
+	// InputsAfter is that digest after the command had ended, if the command may write and the inputs changed: a pass is about these.
 	InputsAfter Hash `json:"inputs_after,omitzero"`
 	// Scope is the digest of those files of Workspace.Before that the binding names as what its verdict is
 	// about (`files` of the matrix; package runtime/scope has the formula). It is absent where it names none, where
@@ -92,8 +92,8 @@ type Receipt struct {
 	// Reused is the receipt whose result this one repeats: nothing was executed.
 	Reused Hash `json:"reused,omitzero"`
 
-	// Apart says that the runs that the command started decide nothing for it: those of an agent, but for the gate that it handed back, and
-	// those of a line whose binding says so.
+	// Apart says that the runs that the command started do not count for it: the runs of an agent, except the gate that it handed back, and
+	// those of a line whose binding says so. Package verify calls the command's step, and these runs, apart.
 	Apart bool `json:"apart,omitempty"`
 	// HandedBack is the gate that the agent of a task handed back, and that this success rests on.
 	HandedBack Hash `json:"handed_back,omitzero"`

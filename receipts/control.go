@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// A Control says that a command ran on files one of which was broken on purpose, to see whether it refuses them. The
-// receipt that carries it says nothing of the command on its own tree, neither that it passed nor that it failed: its
+// A Control says that a command ran on files one of which was broken on purpose, to see whether it refuses them. Its
+// receipt is neither a pass nor a failure of the command on its own tree: its
 // Argv is [ControlArgv], and it names no binding. It succeeded if the command refused, and named what was broken.
 type Control struct {
 	Binding string `json:"binding,omitempty"` // of the line

@@ -87,7 +87,7 @@ type GateRequest struct {
 	AcceptFlaky string            // why passes after failures are accepted; empty: they are not
 	Strict      bool              // refuse passes after failures
 	Retries     map[string]bool   // names of bindings of the matrix of which a pass after a failure will do
-	Env         map[string]string // what tells the variables of those apart that set some: two of one command with others are about two things
+	Env         map[string]string // for each binding that sets variables, a digest of them: bindings that run one command with different variables are judged separately
 	Level       int               // of the gate receipt: failures of a lower one do not count
 	By          string            // who accepts
 	AnyRun      bool              // the receipts may be of any run, but all of Tree

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// The modes of a [Notary]: what keeps who asks for runs from the notary.
+// The modes of a [Notary]: what keeps the asker from the notary.
 const (
 	NotaryNamespaces = "namespaces" // the asker was in namespaces of its own, with the notary masked
 	NotaryLandlock   = "landlock"   // the asker was in a Landlock domain

@@ -224,9 +224,9 @@ func (s *Step) Command() []string {
 	return words
 }
 
-// Identity is what tells a step's command from others, and what the digest of one is over: Command with [HiddenValue] for each of the values that
-// the binding declares as secret. A mark made with a key would not do: who can remove the key gives the command another identity, under which
-// what it failed is not found.
+// Identity identifies a step's command, and is what the digest of a command is over: Command with [HiddenValue] for each of the values that
+// the binding declares as secret. A mark made with a key would not do: anyone who can remove the key could give the command another identity, under
+// which its failures are not found.
 func (s *Step) Identity() []string {
 	if s.Same != nil {
 		return s.Same

@@ -48,8 +48,8 @@
 //	files = ["**/*.go", "go.*"]
 //
 // in patterns as those of inputs. `dialect run --changed` leaves a line out while its files are as they were when it
-// passed. A file that no line names is read by all of them, as far as anybody knows. Packages runtime/scope and
-// receipts/verify say what follows from it; only where [verify] says scoped = true is it enough for who asks strictly.
+// passed. A file that no line names may be read by all of them. Packages runtime/scope and
+// receipts/verify say what follows from it. It is enough for a strict query only with [verify] scoped = true.
 //
 // # Extending
 //

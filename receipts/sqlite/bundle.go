@@ -45,7 +45,7 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 		if err := s.takeAll(ctx, take, done, asked); err != nil {
 			return nil, err
 		}
-		// Who asks a bundle without naming a gate may be answered by any that is in it.
+		// A query of a bundle that names no gate may be answered by any gate in it.
 		asked = asked[:0]
 		for _, e := range take {
 			if v, _ := e.Parse(); !done[e.SHA] {

@@ -100,7 +100,7 @@ func (s *Store) decided(ctx context.Context, save func() error, d *receipts.Deci
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("what was decided is in the log, but cannot be kept in %s: %w", s.state, err)
+		return fmt.Errorf("the decision is in the log, but cannot be kept in %s: %w", s.state, err)
 	}
 	s.before = v
 	return nil

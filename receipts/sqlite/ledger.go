@@ -41,8 +41,8 @@ CREATE TABLE spent(sha BLOB PRIMARY KEY, by TEXT NOT NULL, purpose TEXT NOT NULL
 PRAGMA application_id=0x646c6c67;
 `
 
-// unfinishedSchema is of what is spent by an attempt that has not ended yet, or never did. Who knows nothing of
-// this table takes it for spent.
+// unfinishedSchema is the table of hashes spent by an attempt that has not ended yet, or never did. A program that
+// does not know this table takes them for spent.
 const unfinishedSchema = `CREATE TABLE IF NOT EXISTS unfinished(sha BLOB PRIMARY KEY, attempt BLOB NOT NULL) STRICT, WITHOUT ROWID`
 
 // A LedgerError says that a ledger cannot be opened, read or written: nothing was consumed.

@@ -366,7 +366,7 @@ func (w *appender) mark(update string, sha receipts.Hash, args ...any) error {
 // readBack reads what the transaction wrote, before it is committed and acknowledged: the
 // statements say that they succeeded, and the file decides what that means.
 func (w *appender) readBack() error {
-	lost := errors.New("what was written is not what can be read: its schema or its bytes were changed meanwhile")
+	lost := errors.New("the file does not read back as it was written: its schema or its bytes were changed meanwhile")
 	h, err := w.s.readHead(w.ctx)
 	if err != nil {
 		return err

@@ -185,7 +185,7 @@ func privateDir(dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a folder", dir)
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s can be written by others: what is kept there proves nothing (chmod 700)", dir)
+		return fmt.Errorf("%s can be written by others: files in it prove nothing (chmod 700)", dir)
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -200,10 +200,10 @@ func privateDir(dir string) error {
 			return err
 		}
 		if uid := ownedBy(info); uid != 0 && uid != os.Geteuid() {
-			return fmt.Errorf("%s belongs to another user: what is kept below it proves nothing", above)
+			return fmt.Errorf("%s belongs to another user: files below it prove nothing", above)
 		}
 		if info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
-			return fmt.Errorf("%s can be written by others: what is kept below it proves nothing", above)
+			return fmt.Errorf("%s can be written by others: files below it prove nothing", above)
 		}
 		if above == filepath.Dir(above) {
 			return nil

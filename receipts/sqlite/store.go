@@ -440,13 +440,13 @@ func (s *Store) inPlace() error {
 	}{{s.path, &s.info}, {s.path + "-wal", &s.wal}} {
 		info, err := os.Lstat(f.path)
 		if err != nil {
-			return fmt.Errorf("what was recorded is lost: %w", err)
+			return fmt.Errorf("the records are lost: %w", err)
 		}
 		if *f.seen == nil {
 			*f.seen = info
 		}
 		if !os.SameFile(info, *f.seen) {
-			return fmt.Errorf("what was recorded is lost: %s was replaced meanwhile", f.path)
+			return fmt.Errorf("the records are lost: %s was replaced meanwhile", f.path)
 		}
 	}
 	return nil
@@ -473,7 +473,7 @@ func (s *Store) Close() error {
 		s.memory.file.Close()
 	}
 	if info, lerr := os.Lstat(s.path); err == nil && s.wal != nil && (lerr != nil || !os.SameFile(info, s.info)) {
-		err = errors.New("what was recorded is lost: the file was replaced meanwhile")
+		err = errors.New("the records are lost: the file was replaced meanwhile")
 	}
 	for _, st := range s.stmts {
 		st.Close()

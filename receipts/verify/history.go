@@ -60,7 +60,7 @@ func (s *Session) lookAround(q Query, res *Result) {
 }
 
 // overtaken reports whether a failure under no binding was followed by a pass under one,
-// which was held to no less.
+// which had to meet at least the same expectations.
 func overtaken(f *receipts.Entry, passes []*receipts.Entry) bool {
 	return receipt(f).Binding == "" && slices.ContainsFunc(passes, func(p *receipts.Entry) bool {
 		return receipt(p).Binding != "" && p.Seq > f.Seq && p.Level >= f.Level
@@ -86,9 +86,9 @@ func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
 	}
 }
 
-// last checks each member against what else the log knows of its command on its tree,
-// whatever the environment: a failure is never forgotten. Where the gate is of other files than the
-// present ones, what failed on those alone says nothing of these: the answer is STALE.
+// last checks each member against the other records of its command on its tree,
+// whatever the environment. If the gate is about other files than the present ones, a failure
+// on those files only does not count for the present ones: the answer is STALE.
 func (s *Session) last(q Query, res *Result) {
 	var gate *receipts.Tree
 	switch {
@@ -188,7 +188,7 @@ func (s *Session) last(q Query, res *Result) {
 				res.contradicted = res.contradicted || later || q.Strict && !s.allowed(last.rules, last.within, m, receipt(f))
 				continue
 			}
-			if !counted[f.SHA] { // what says nothing of one leaf may say something of another
+			if !counted[f.SHA] { // a failure that does not count for one leaf may count for another
 				counted[f.SHA] = true
 				res.Failures++
 			}
@@ -261,8 +261,8 @@ func installed(r *receipts.Receipt) (sum receipts.Hash) {
 	return sum
 }
 
-// isOf reports whether the record of the result is about a tree. What failed on the tree
-// that is asked about says nothing of a pass on another one.
+// isOf reports whether the record of the result is about a tree. A failure on the tree
+// that is asked about does not contradict a pass on another one.
 func (r *Result) isOf(t receipts.Tree) bool {
 	if r.Body != nil {
 		return r.Body.Tree != nil && r.Body.Tree.Matches(t)

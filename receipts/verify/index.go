@@ -107,7 +107,7 @@ const (
 	flagFailed              // a receipt of a failure
 	flagEarly               // a receipt of a command that was ended early
 	flagBound               // a receipt of a bound line
-	flagControl             // a receipt of a control, which says nothing of its line
+	flagControl             // a receipt of a control, which is neither a pass nor a failure of its line
 	flagTests               // a receipt that counted tests
 )
 

@@ -183,8 +183,8 @@ func (s *Session) matters(g receipts.GateRequest, loose map[receipts.Hash]*recei
 	}
 }
 
-// below returns what the runs left that steps of some runs started, for the steps that of accepts, and that the steps of those started: gates, and
-// receipts of successes, without what others of the gates took in. That the runs of a step decide nothing is for records of the level to say.
+// below returns the gates and the receipts of successes of runs that steps of some runs started, for the steps that of accepts, and of runs that the
+// steps of those started, without records that others of the gates took in. Only a record of the level can say that a step is apart.
 func (s *Session) below(runs map[string]bool, level int, of func(parent string) bool) (list []*receipts.Entry) {
 	keys, underKeys := make(map[uint64]bool, len(runs)), make(map[uint64]bool)
 	for run := range runs {
@@ -434,7 +434,7 @@ type rules struct {
 	level   int
 }
 
-// envOf returns what variables the binding of a record sets; empty where the rules say nothing of it.
+// envOf returns the digest of the variables that the binding of a record sets; empty if the rules do not have the binding.
 func (x rules) envOf(r *receipts.Receipt) string {
 	if !x.of(r) {
 		return ""
@@ -446,8 +446,8 @@ func (x rules) of(r *receipts.Receipt) bool {
 	return r.Binding != "" && !x.matrix.IsZero() && r.Matrix == x.matrix && r.Place == x.place
 }
 
-// heldTo reports whether the pass r was held to what the failure f was: to the same binding of the same matrix, or to that of the rules. What failed
-// under no binding was held to nothing.
+// heldTo reports whether the pass r had to meet the expectations of the failure f: those of the same binding of the same matrix, or of the rules. A
+// failure under no binding had none to meet.
 func (x rules) heldTo(r, f *receipts.Receipt) bool {
 	return f.Binding == "" || r.Binding == f.Binding && (r.Matrix == f.Matrix || x.of(r))
 }

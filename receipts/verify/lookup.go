@@ -217,7 +217,7 @@ func receipt(e *receipts.Entry) *receipts.Receipt {
 }
 
 // accepted reports whether a failure was accepted by a record of no lower level, and of no lower one than level, after
-// it: who has no key cannot wave away what a key has signed, or what failed in a run that a signed line started.
+// it: a producer without a key cannot accept a failure that a key has signed, or one in a run that a signed line started.
 func (s *Session) accepted(failures []*receipts.Entry, level int) map[receipts.Hash]bool {
 	if len(failures) == 0 {
 		return nil
@@ -304,7 +304,7 @@ func (s *Session) historyOf(only map[uint64]bool, stands []stand, within *within
 // has reports whether a record is about one of the trees.
 func (h *history) has(e *receipts.Entry) bool {
 	if h.within != nil && h.within.every && receipt(e).Workspace == nil {
-		return h.within.has(e) // on what files is for who asks to say: it depends on the level
+		return h.within.has(e) // which files it is about depends on the asker's level
 	}
 	st := h.within.stand(e)
 	return slices.ContainsFunc(st.begun, func(t receipts.Tree) bool { return among(h.on, t) }) ||
@@ -556,7 +556,7 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 				seen[t] = true
 				on := s.historyOf(nil, nil, s.passes(nil, receipts.LevelHash, "").within, t)
 				for key, all := range on.about {
-					// Whose signatures count is for who asks: the last words are those of any of the signers.
+					// The asker decides whose signatures count: so this has the last words of each of the signers.
 					of := map[uint64][]int64{anyone: all}
 					for _, seq := range all {
 						if by := s.index.at(seq).signer; by != 0 {

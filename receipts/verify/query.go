@@ -41,8 +41,8 @@ type Requirement struct {
 	Words   string         // the command, for messages
 }
 
-// Meets reports whether r is a receipt of what q asks for. One that was taken by itself, and not under the binding, is not: it ran in
-// whatever environment it had, its program may have been found elsewhere, and runs that it started were held to no rules.
+// Meets reports whether r is a receipt of what q asks for. A receipt that was taken by itself, not under the binding, does not count: it
+// ran in any environment, its program may have been found elsewhere, and no rules applied to runs that it started.
 func (q Requirement) Meets(r *receipts.Receipt) bool {
 	return r.Binding == q.Binding && r.Command == q.Command && r.Dir == q.Dir
 }
@@ -183,7 +183,7 @@ func (s *Session) conclude(q Query, r *Result) (*Result, error) {
 	}
 	r.Notes = append(r.Notes, s.notes...)
 	if s.partial {
-		r.Notes = append(r.Notes, "from a bundle: what it leaves out, and what came after it, is not known")
+		r.Notes = append(r.Notes, "from a bundle: records that it leaves out, and later ones, are not known")
 	}
 	return r, nil
 }
@@ -199,7 +199,7 @@ func (s *Session) keeps(seq int64) bool {
 // mustKeep checks that a checkpoint that was kept covers the record of a result, where that is asked for.
 func (s *Session) mustKeep(q Query, res *Result, name string) {
 	if q.Kept && !s.keeps(res.Gate.Seq) {
-		res.no(Missing, receipts.NotKept, res.Gate.SHA, "%s came after the checkpoint that was kept: what was cut off the log since then left no trace", name)
+		res.no(Missing, receipts.NotKept, res.Gate.SHA, "%s came after the kept checkpoint: records that were cut off the log since then leave no trace", name)
 	}
 }
 
@@ -639,13 +639,13 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 	case g.Came+res.came > 0 && (g.Tree.Exact || !q.Commit):
 		res.no(Stale, receipts.Inexact, none, "lines of the gate %s may have read files that no longer exist: %s", id, cameOf(g, g.Came+res.came))
 	case q.Commit && !g.Tree.Exact:
-		res.no(Stale, receipts.Inexact, none, "what the gate %s tested is not what a clone of the commit has: %s", id, beyond(g))
+		res.no(Stale, receipts.Inexact, none, "the gate %s tested other files than a clone of the commit has: %s", id, beyond(g))
 	case q.Commit:
 		// A gate over receipts of others knows the files at its own time alone.
 		for _, m := range res.Members {
 			w := receipt(m).Workspace
 			if w != nil && (!w.Before.Exact && w.Before.Matches(*g.Tree) || w.After != nil && !w.After.Exact && w.After.Matches(*g.Tree)) {
-				res.no(Stale, receipts.Inexact, m.SHA, "what %s ran on is not what a clone of the commit has", q.describe(receipt(m)))
+				res.no(Stale, receipts.Inexact, m.SHA, "%s ran on other files than a clone of the commit has", q.describe(receipt(m)))
 			}
 		}
 	}

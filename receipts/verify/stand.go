@@ -19,9 +19,9 @@ type within struct {
 
 // below describes the lines that enclose a run. The zero value means that none is known.
 type below struct {
-	apart bool    // a line whose runs decide nothing: the rest is not known
+	apart bool    // a line around it is apart ([receipts.Receipt.Apart]): the rest is not known
 	until int64   // the index of the last record that vouches for what the run did
-	lines []int64 // the receipts of the line that started the run, or else of the nearest one around it, that say on what files it ran
+	lines []int64 // the receipts, with files, of the line that started the run, or else of the nearest line around it that has such
 	bound []int64 // a receipt of each line around it that has one, the nearest last
 	gap   bool    // a line around it has none of the level
 }
@@ -29,9 +29,9 @@ type below struct {
 // A left is what a run left of the level: the index of the last receipt or gate, and those of the receipts of each step.
 type left struct {
 	last  int64
-	steps map[string][]int64 // those that say on what files they ran
+	steps map[string][]int64 // those that record their files
 	seen  map[string]int64   // the last receipt of each step
-	apart map[string]bool    // the steps whose runs decide nothing
+	apart map[string]bool    // the steps that are apart
 }
 
 // vouches treats the gate that is about to be made as the last record of run.

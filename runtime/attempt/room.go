@@ -267,7 +267,7 @@ func (x *Executor) missed(ctx context.Context, res *Report) {
 	if found := absent.Find(ctx, o); len(found) > 0 {
 		p.Notes = append(p.Notes, said+"not in the clean checkout: "+strings.Join(found, "; "))
 	} else if said != "" {
-		p.Notes = append(p.Notes, strings.TrimSuffix(said, "; ")+", and git ignores nothing there: what is around the project, or the environment, made it pass")
+		p.Notes = append(p.Notes, strings.TrimSuffix(said, "; ")+", and git ignores nothing there: files around the project, or the environment, made it pass")
 	}
 }
 

@@ -69,8 +69,8 @@ func (x *Executor) script(name string) string {
 	return ""
 }
 
-// around is the value of [policy.Variable] for a task. What an agent runs decides nothing but by the gate that it hands back. A
-// script is of the rules of the run around this one, as the script of this run is.
+// around is the value of [policy.Variable] for a task. An agent's runs are apart: only the gate that it hands back counts. A
+// script belongs to the rules of the outer run, as the script of this run does.
 func (x *Executor) around(s *plan.Step) string {
 	if len(s.Argv) > 0 {
 		return ""
@@ -78,8 +78,8 @@ func (x *Executor) around(s *plan.Step) string {
 	return getenv(x.opt.Environ, policy.Variable)
 }
 
-// apart reports whether the runs that the command of a step starts decide nothing for this one: those of an agent, but for the gate
-// that it hands back, and those of a line whose binding takes the rules away from them.
+// apart reports whether a step is apart ([receipts.Receipt.Apart]): the runs that its command starts do not count for this one. That holds
+// for an agent, except the gate that it hands back, and for a line whose binding takes the rules away from its runs.
 func apart(s *plan.Step) bool {
 	rules, own := s.Env[policy.Variable]
 	return s.Kind == plan.Task && len(s.Argv) > 0 || own && rules == ""

@@ -189,7 +189,7 @@ func (d Depot) Fetch(ctx context.Context, most int64, refs ...string) ([][]byte,
 			}
 			size, err := strconv.ParseInt(words[2], 10, 64)
 			if err != nil || size > most {
-				return fmt.Errorf("what %s has is larger than %d bytes", ref, most)
+				return fmt.Errorf("the content of %s is larger than %d bytes", ref, most)
 			}
 			text := make([]byte, size)
 			if _, err := io.ReadFull(in, text); err != nil {

@@ -11,8 +11,8 @@ import (
 	files "github.com/command-dialect/dialect/runtime/place" // a room has a place of its own
 )
 
-// Away is what commands are kept from, as it was found before any of them ran. Who asks for a command may move what is around it: its path
-// leads to something else then, and it is seen where it is now.
+// Away is what commands are kept from, as it was found before any of them ran. The asker of a command may move a directory around it: the
+// path then leads to something else, and commands see the original in its new place.
 type Away struct {
 	hide, mask []string
 	all        []masked
@@ -29,8 +29,8 @@ type masked struct {
 	dir *os.File
 }
 
-// An only is what a mask is for: a socket or a device, or a directory where one was when the mask was made. Whatever else is found in its
-// place stays seen: who asks may have put it there.
+// An only is what a mask is for: a socket or a device, or a directory if there was one when the mask was made. Commands see any other file
+// in its place: the asker may have put it there.
 type only struct{ Dir bool }
 
 // NewAway returns what hides the directories in hide, which commands see empty, and what is at the paths of mask where they see it: sockets

@@ -36,16 +36,17 @@
 //
 // The .git has a configuration of its own, no hooks, the snapshot as its index, the tags, the
 // commit that is checked out, and the objects of the repository, bound read-only. A commit that a
-// command makes is gone with the run. Where commands are kept apart from their asker, who can change all of the repository, it has nothing of that:
-// a pack with the blobs of the files, kept beside the checkout, and one commit of them that says nothing else. What a control
-// edits is in its index and its commit.
+// command makes is gone with the run. If commands are kept from their asker, who can change all of the repository, it has nothing of that:
+// only a pack with the blobs of the files, kept beside the checkout, and one commit of them. The edit of a control is in its
+// index and its commit.
 //
 // # What a line hands on
 //
 // A line that is meant to write, and passed, hands on a copy of what it left ([Stay.Keep]): the files that count, which go back to the working
-// tree, with the modes of a clone and in a new .git, and ignored ones. All of them go back or none: what they take the place of is kept beside
-// it, as .NAME.dialect-back-NUMBER, until the last one is there, and only a run that is killed meanwhile leaves that. It is made below an open directory, each file read once, and all that came
-// back, or is compared, is of the copy: who holds a descriptor of what the line wrote changes nothing. Of ignored files the layer knows the
+// tree, with the modes of a clone and in a new .git, and ignored ones. All of them go back or none: each replaced file is kept beside the new one,
+// as .NAME.dialect-back-NUMBER, until the last one is there; only a run that is killed meanwhile leaves such files. The layer is made below an open
+// directory, each file is read once, and only the copy is compared and brought back: a process that still has a descriptor of the line's files cannot
+// change it. Of ignored files the layer knows the
 // snapshot that the line ran on, and what else decided it ([Stay.Lower]). A stay that sees them on another one names them ([Stay.Shared]), and so it
 // does with what the layer hides of ignored files below it.
 //

@@ -42,8 +42,8 @@ func (r *Room) present() view {
 	return v
 }
 
-// dotGit makes a .git in a directory: what commands see over the checkout. In a room whose commands are kept apart nothing of it is of the repository,
-// which their asker can change: its one commit, without a name for who made it, is of the files alone.
+// dotGit makes a .git in a directory: what commands see over the checkout. In a room whose commands are kept from their asker it has nothing of the
+// repository, which the asker can change: its one commit, without an author, is of the files alone.
 func (r *Room) dotGit(dir string, v view) error {
 	h := r.history
 	dir = filepath.Join(dir, ".git")
@@ -264,8 +264,8 @@ func writePack(dir string, f git.ObjectFormat, v view, blobs map[git.ObjectID]*w
 // maxShallow bounds the list of commits whose parents a repository does not have, in bytes.
 const maxShallow = 8 << 20
 
-// readShallow returns that list; nil for none. It goes into the room, so that nothing but such a list does: who writes the
-// repository may not be able to read what this process reads.
+// readShallow returns that list; nil for none. The list goes into the room, so readShallow accepts nothing but such a list: the writer of
+// the repository may not be allowed to read what this process can read.
 func readShallow(file string, format git.ObjectFormat) ([]byte, error) {
 	text, err := regular.ReadOwn(file, maxShallow)
 	if errors.Is(err, fs.ErrNotExist) {

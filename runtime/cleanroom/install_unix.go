@@ -170,7 +170,7 @@ func ignoreFirst(names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("what it installs would be files of the project: %s; ignore them in a tracked .gitignore, or install elsewhere", list(names))
+	return fmt.Errorf("it installs files that would count as files of the project: %s; ignore them in a tracked .gitignore, or install elsewhere", list(names))
 }
 
 // tools are programs that others start, and whose versions decide what is installed for them.

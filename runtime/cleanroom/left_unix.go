@@ -18,8 +18,8 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
-// What a command left is read below one open directory: who holds a descriptor of a part of it can put a link in the place of a directory
-// while it is read, and it must not lead to what this process alone can read. Each file is read once: its digest is that of the copy.
+// The files that a command left are read below one open directory: a process that still has a descriptor of a part of them can replace a directory
+// by a link during the read, and that link must not lead to files that only this process can read. Each file is read once: its digest is that of the copy.
 
 // openDir opens a directory of what a command left, and lists it, sorted by name.
 func openDir(root *os.Root, name string) (*os.File, []fs.DirEntry, error) {

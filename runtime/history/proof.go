@@ -88,7 +88,7 @@ func openOutput(logs archive.Archive, l *report.DocResult, stream string) (f *os
 	f, size, err = blob.Open(string(logs), digest)
 	switch {
 	case errors.Is(err, blob.ErrChanged):
-		return nil, 0, "what is kept is not what was written"
+		return nil, 0, "the kept text differs from the written one"
 	case err != nil:
 		return nil, 0, "dropped since"
 	}

@@ -320,7 +320,7 @@ func TestKeptOutput(t *testing.T) {
 		{"no output", "stderr", report.DocResult{Stdout: out(at(string(logs), whole), whole)}, "", "not kept"},
 		{"a path without a digest", "stdout", report.DocResult{Stdout: out("/etc/passwd", whole)}, "", "not kept"},
 		{"gone", "stdout", report.DocResult{Stdout: out(at(string(logs), receipts.Hash{7}), whole)}, "", "dropped since"},
-		{"changed", "stdout", report.DocResult{Stdout: out(at(string(logs), broken), broken)}, "", "what is kept is not what was written"},
+		{"changed", "stdout", report.DocResult{Stdout: out(at(string(logs), broken), broken)}, "", "the kept text differs from the written one"},
 	} {
 		if text, note := keptOutput(logs, &c.l, c.stream); text != c.text || note != c.note {
 			t.Errorf("%s: %.40q, %q", c.name, text, note)

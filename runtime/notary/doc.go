@@ -1,7 +1,7 @@
 // Package notary is an engine in another process, one that the processes which ask it cannot reach: it holds
 // the store and the key, loads the rules itself, runs the lines of a script, records and signs. In comes the
 // text of a script with the values of its variables, over a UNIX socket; out come the events of its run and its
-// outcome, of which the client makes the report. No plan, no request of a gate and no expectation comes in, so that who asks can loosen nothing.
+// outcome, of which the client makes the report. No plan, no request of a gate and no expectation comes in, so the asker cannot weaken any of them.
 //
 // The process that calls [Open] is the notary. What surrounds it is its caller's: package guard makes the domain
 // in which an agent cannot reach it, and a service runs it under another user. The caller makes this process

@@ -22,7 +22,7 @@ const maxScript = 512 << 10
 const maxScriptName = 4096
 
 // errFrame says that what came is not of the protocol: the connection is closed.
-var errFrame = errors.New("what came over the notary's socket is not of its protocol")
+var errFrame = errors.New("bytes on the notary's socket do not follow its protocol")
 
 // readFrame reads one frame into v, strictly: a member that v has not is an error.
 func readFrame(r io.Reader, v any) error {

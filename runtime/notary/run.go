@@ -234,7 +234,7 @@ func (n *Notary) note(r *run, ran Ran) {
 	}
 }
 
-// longestKept is how much a status has of a text that who asks chose, in bytes.
+// longestKept is how much a status has of a text that the asker chose, in bytes.
 const longestKept = 500
 
 // oldest is the first one of the runs whose verdict most of a list have, so that many of one kind push away none of another.
@@ -431,8 +431,8 @@ func foreign(steps []*plan.Step) (text string) {
 	return text
 }
 
-// still says that a snapshot is not of the tree that the notary serves: who asks may put a link to the files of others in the
-// place of its tree, or of a directory in it, once the notary has looked.
+// still fails if a snapshot is not of the tree that the notary serves: after the notary has looked, the asker may replace its tree,
+// or a directory in it, by a link to the files of others.
 func (n *Notary) still(s *workspace.Snapshot) error {
 	if !within(n.tree, s.Root) && !within(s.Root, n.tree) {
 		return fmt.Errorf("%s is not in %s, which is the working tree of this notary", s.Root, n.tree)

@@ -294,7 +294,7 @@ func (n *Notary) serveRun(ctx, late context.Context, t teller, p Peer, spec *Spe
 }
 
 // errGone is why a run ends whose client is gone.
-var errGone = attempt.Cut{Brief: schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopInterrupted, Text: "who asked the notary for the run is gone"}}
+var errGone = attempt.Cut{Brief: schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopInterrupted, Text: "the process that asked the notary for the run is gone"}}
 
 // cut ends a run as a signal does, or at once.
 func (n *Notary) cut(c *cutOf, by Peer) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
-// A Spec says what to run: a script, and in which folder of the project its matrix is looked for. It says nothing of
-// commands or expectations.
+// A Spec says what to run: a script, and the folder of the project in which the search for its matrix begins. It has neither
+// commands nor expectations.
 type Spec struct {
 	Script []byte            `json:"script"`
 	Name   string            `json:"name"`             // as the user named it

@@ -8,8 +8,8 @@
 // # The baseline
 //
 // In this order: the commit that the caller names; the pin that this user has made for the
-// project ([Pin]); the commit HEAD, which is weak, since who can edit a file can commit it, too;
-// nothing, where there is no repository and no commit.
+// project ([Pin]); the commit HEAD, which is weak, since anyone who can edit a file can commit it, too;
+// nothing, if there is no repository or no commit.
 //
 // The rules are loaded from the bytes of the baseline, never from the working tree:
 //

@@ -231,15 +231,15 @@ func unsaid(list diag.List, src *diag.Source) (diag.List, *diag.Source) {
 	list = slices.Clone(list)
 	for i := range list {
 		if d := &list[i]; d.File == src.Name {
-			*d = diag.Diagnostic{Code: d.Code, Severity: d.Severity, File: d.File, Span: d.Span, Message: "what it says is not shown, since the file is not one of this repository"}
+			*d = diag.Diagnostic{Code: d.Code, Severity: d.Severity, File: d.File, Span: d.Span, Message: "the text is not shown, since the file is not one of this repository"}
 		}
 	}
 	return list, diag.NewSource(src.Name, text)
 }
 
 // Reviewed returns the difference diff of two texts of the file name, a matrix or a list of MCP servers, with stars for the secrets in it: the
-// values of variables and headers with names as secrets have. Somebody decides by it what to trust, so nothing else is hidden of a text that can be
-// read: not by what a comment or another text in it looks like.
+// values of variables and headers with names as secrets have, and, if a text cannot be parsed, what stands beside such names. Somebody decides by it what
+// to trust, so in a text that can be parsed nothing else is hidden, whatever a comment or another text in it looks like.
 func Reviewed(name string, old, text, diff []byte) []byte {
 	lines := [2][][]byte{bytes.SplitAfter(masked(name, old), []byte{'\n'}), bytes.SplitAfter(masked(name, text), []byte{'\n'})}
 	var out []byte
@@ -267,8 +267,8 @@ func Reviewed(name string, old, text, diff []byte) []byte {
 	return out
 }
 
-// masked returns text with stars for the secrets in it: the values of variables and headers, or, of a text that cannot be read and so decides nothing,
-// what stands beside names as secrets have.
+// masked returns text with stars for the secrets in it: the values of variables and headers. If the text cannot be parsed, it hides what stands
+// beside names as secrets have.
 func masked(name string, text []byte) []byte {
 	out := bytes.Clone(text)
 	hide := func(key, value string, from, to int) {

@@ -445,7 +445,7 @@ func (c *Conductor) fetch(batch []Arrived) []engine.Arrived {
 	}
 	for k, i := range of {
 		if texts == nil || texts[k] == nil {
-			list[i].Problem = "what it delivered cannot be fetched"
+			list[i].Problem = "its delivery cannot be fetched"
 			if err != nil {
 				list[i].Problem += ": " + err.Error()
 			}
@@ -456,7 +456,7 @@ func (c *Conductor) fetch(batch []Arrived) []engine.Arrived {
 		case sha256.Sum256(texts[k]) != batch[i].Attempted.Body:
 			list[i].Problem = "what it delivered is not what its history names"
 		case Unpack(texts[k], &d) != nil:
-			list[i].Problem = "what it delivered cannot be read"
+			list[i].Problem = "its delivery cannot be read"
 		case d.Brief != batch[i].Brief:
 			list[i].Problem = "what it delivered ended otherwise than its history says"
 		default:

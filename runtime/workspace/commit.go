@@ -155,8 +155,8 @@ func (c *Commit) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	return content, nil
 }
 
-// Files returns the names of the files and links that the commit has in the folder at an absolute path; none where it has no such folder. A folder of a
-// submodule, and one that only a link leads to does not count.
+// Files returns the names of the files and links that the commit has in the folder at an absolute path. It returns no names if the commit has no such
+// folder; the folder of a submodule, and one that only a link leads to, do not count.
 func (c *Commit) Files(ctx context.Context, dir string) (names []string, err error) {
 	rel, ok := relative(c.store.r.Root, filepath.Join(dir, "x"))
 	if !ok {

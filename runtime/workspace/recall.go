@@ -153,7 +153,7 @@ func (t *Tracker) Recall(text []byte) error {
 	return nil
 }
 
-var errRecall = errors.New("what an earlier snapshot kept is damaged")
+var errRecall = errors.New("the memory of an earlier snapshot is damaged")
 
 func parseRecall(text []byte) (root string, m *memory, err error) {
 	n := binary.LittleEndian

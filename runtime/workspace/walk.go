@@ -569,7 +569,7 @@ func (w *walk) leave(dir, why string) {
 	w.mu.Unlock()
 }
 
-// noGit notes the .git of a repository in a directory of which the index around it has files.
+// noGit notes the .git in a directory that the enclosing index does not take for a repository.
 func (w *walk) noGit(path string) {
 	w.mu.Lock()
 	w.unstored[path] = true

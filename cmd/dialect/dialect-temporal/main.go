@@ -107,7 +107,7 @@ func work(args []string) int {
 	case o.Depot == "":
 		return bad(exit.Usage, "--remote is missing: the git repository that carries the files of runs")
 	case key == "":
-		return bad(exit.Usage, "--key-fd is missing: who runs a script believes receipts that a key has signed")
+		return bad(exit.Usage, "--key-fd is missing: a run accepts only receipts that a key has signed")
 	case o.Slots < 1:
 		return bad(exit.Usage, "--slots %d: want a positive number", o.Slots)
 	}

@@ -26,7 +26,7 @@ func newRunsCancel(u *ui) *cobra.Command {
 	var o temporal.Options
 	cmd := &cobra.Command{
 		Use: "cancel RUN", Short: "end a run of another engine", Args: cobra.ExactArgs(1),
-		Long: "End a run of --engine temporal: what runs is ended, what comes in any case still comes.\nThe dialect that waits for it reports it.",
+		Long: "End a run of --engine temporal: running lines are ended, and lines with finally still run.\nThe dialect that waits for it reports it.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := o.Demand(); err != nil {
 				return err

@@ -119,7 +119,7 @@ func newNotaryServe(u *ui) *cobra.Command {
 	fl.StringVar(&key, "key", "", "sign with the key in `FILE` (default: the credential \"key\" of systemd)")
 	fl.StringVar(&base, "base", "", "take the rules from the revision `REV` (default: HEAD, as it is when a tree is asked about first)")
 	fl.IntVarP(&jobs, "jobs", "j", 0, "run at most `N` commands of a run at the same time (0: the number of CPUs)")
-	fl.BoolVar(&inPlace, "in-place", false, "run commands in the working tree, where who asks can change files under them: a lower level")
+	fl.BoolVar(&inPlace, "in-place", false, "run commands in the working tree, where the asker can change files under them: a lower level")
 	return cmd
 }
 

@@ -63,7 +63,7 @@ func addSince(cmd *cobra.Command, since *string) {
 }
 
 // tellDecision prints a decision, and ends with exit status 3 where it is a refusal. A decision stands in the log whether or not it
-// could be printed: where nobody reads standard output any more, standard error has it.
+// could be printed: where standard output was closed by its reader, standard error has it.
 func tellDecision(u *ui, d records.Decision, asJSON bool) error {
 	u.Stands()
 	err := u.Print(asJSON, d)

@@ -94,7 +94,7 @@ func (f *verifyFlags) verify(u *ui, id string) error {
 		return err
 	}
 	if f.bundle != "" && f.State != "" {
-		return exit.Usagef("--bundle and --state exclude each other: how far a store was audited says nothing of a bundle").
+		return exit.Usagef("--bundle and --state exclude each other: --state remembers how far a store was audited, and a bundle has no store").
 			Hint("keep a checkpoint, and ask with it: dialect receipts checkpoint, and --since FILE")
 	}
 	f.Own, f.Elsewhere = true, f.bundle != ""

@@ -52,13 +52,13 @@ func Table() []Group {
 		}},
 		{"guard", []Row{
 			{"0-255", "the status of the agent itself"},
-			{unbegun, "the agent was not started, or what was recorded could not be kept; cannot be run; was not found"},
+			{unbegun, "the agent was not started, or the records could not be kept; cannot be run; was not found"},
 		}},
 		{"all commands", []Row{
 			{n(Usage), "usage: the command line is wrong, and nothing was run"},
-			{n(Internal), "internal error, or standard output cannot be written (the disk is full): what was decided stands, and standard error says it if it is short"},
+			{n(Internal), "internal error, or standard output cannot be written (disk full): the decision stands, and a short one is repeated on standard error"},
 			{n(process.SignalStatus("SIGHUP"), process.SignalStatus("SIGINT"), process.SignalStatus("SIGTERM")), "ended by SIGHUP, SIGINT, SIGTERM; a server (`mcp`, `lsp`, `notary serve`) that SIGINT or SIGTERM ends exits 0"},
-			{n(Pipe), "nobody reads standard output any more"},
+			{n(Pipe), "standard output was closed by its reader"},
 		}},
 	}
 }

@@ -72,7 +72,7 @@ func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	}
 	switch {
 	case unread != nil:
-		p.refuse(fmt.Sprintf("what git says of the push cannot be read: %v\n  next: push fewer refs at once, by their names", unread))
+		p.refuse(fmt.Sprintf("git's description of the push cannot be read: %v\n  next: push fewer refs at once, by their names", unread))
 		return p.refused, nil
 	case len(tips) > maxRefs:
 		p.refuse(fmt.Sprintf("a push of more than %d refs is not checked\n  next: push fewer at once", maxRefs))

@@ -211,7 +211,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 		note("%d records about these files are not signed with a key that --key names, and do not count", n)
 	}
 	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
-		note("a sparse checkout left out %s: nothing that ran has seen them", diag.Number(s.Absent.Count, "file"))
+		note("a sparse checkout left out %s: no command has seen them", diag.Number(s.Absent.Count, "file"))
 	}
 	for _, text := range q.otherScripts(res) {
 		note("%s", text)

@@ -29,7 +29,7 @@ import (
 // maxScript bounds what is read of a default script, in bytes.
 const maxScript = 1 << 20
 
-// fromRun stands for each value that a line takes from the environment of its run, which is not that of who asks.
+// fromRun stands for each value that a line takes from the environment of its run, which differs from that of the asker.
 const fromRun = "dialect-value-of-the-run"
 
 // A Bound line is a command of the default script.

@@ -26,7 +26,7 @@ var notNotary = []string{"store", "key-fd", "no-tree", "in-place", "base", "rout
 func (o *Options) checkNotary() error {
 	for _, name := range notNotary {
 		if slices.Contains(o.Given, name) {
-			return exit.Usagef("--%s is not for who asks a notary: it has its own rules, store and key", name).Hint("the socket is that of --notary, or of %s", notary.Variable)
+			return exit.Usagef("--%s does not go with a notary: it has its own rules, store and key", name).Hint("the socket is that of --notary, or of %s", notary.Variable)
 		}
 	}
 	return nil

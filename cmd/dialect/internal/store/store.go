@@ -106,7 +106,7 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 		return err
 	}
 	if isCopy(path) && !o.ReadOnly {
-		return exit.Failf(exit.Refused, "the store is the notary's: nobody who asks it can write to it").Hint("the person who has its bundle decides: dialect verify --bundle FILE --key KEY --level notary")
+		return exit.Failf(exit.Refused, "the store is the notary's: no asker can write to it").Hint("the person who has its bundle decides: dialect verify --bundle FILE --key KEY --level notary")
 	}
 	o.Existing = true // a run makes one
 	if p.Keys != nil {
@@ -169,7 +169,7 @@ func Remedy(err error) string {
 	case errors.Is(err, sqlite.ErrBusy):
 		return "another process is writing to it: try again"
 	case errors.Is(err, sqlite.ErrNoRoom):
-		return "make room on its disk, then try again: what was recorded is still there"
+		return "make room on its disk, then try again: the records are still there"
 	case errors.Is(err, sqlite.ErrLongPath):
 		return "name a store with a shorter path: --store PATH"
 	case errors.Is(err, fs.ErrPermission):
@@ -177,7 +177,7 @@ func Remedy(err error) string {
 	case errors.Is(err, syscall.EROFS):
 		return "its file system can only be read: name a store elsewhere: --store PATH"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return "raise `ulimit -n`, then try again: what was recorded is still there"
+		return "raise `ulimit -n`, then try again: the records are still there"
 	}
 	return ""
 }

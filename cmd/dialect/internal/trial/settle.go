@@ -123,7 +123,7 @@ func remains(results []Result) (facts []string) {
 		facts = append(facts, "trying the lines brought files that git tracks: "+some(tracked))
 	}
 	if over != "" {
-		facts = append(facts, "what was in the files that were put back is in "+over+", in case you saved one while a line ran; else remove it")
+		facts = append(facts, "the content of the files before they were put back is in "+over+", in case you saved one while a line ran; else remove it")
 	}
 	return facts
 }

@@ -229,7 +229,7 @@ func (in Installer) Apply(changes []Change) error {
 func (in Installer) write(ch Change, file *outfile.File) error {
 	if ch.record != nil { // of an install
 		if err := in.keep(ch.record); err != nil {
-			return fmt.Errorf("%s was left as it is: what is there now cannot be kept: %w", ch.Path, err)
+			return fmt.Errorf("%s was left as it is: its present content cannot be kept: %w", ch.Path, err)
 		}
 	}
 	switch {
