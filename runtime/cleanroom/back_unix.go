@@ -324,7 +324,7 @@ func (b *backing) keeps(ctx context.Context, s *step) isOld {
 	}
 }
 
-// emptiable lists a folder if all in it can be removed, as far as that can be told: it is of the file system of the one that it goes with.
+// emptiable lists a folder if all in it can be removed, as far as that can be known: it is of the file system of the one that it goes with.
 func emptiable(live *os.Root, dir string, with fs.FileInfo) ([]string, error) {
 	f, err := live.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
