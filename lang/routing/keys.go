@@ -228,19 +228,19 @@ var keys = []Key{
 	{Name: "commands", In: InFile, Type: Tables, Sub: InCommand,
 		Doc: "The bindings: [commands.NAME] says what one verb and one noun run."},
 	{Name: "defaults", In: InFile, Type: Table, Sub: InDefaults,
-		Doc: "What holds for each binding that does not say otherwise."},
+		Doc: "Defaults of all bindings; a key of the binding itself wins."},
 	{Name: "run", In: InFile, Type: Table, Sub: InRun,
-		Doc: "What `dialect run` runs by itself, in which order, and within what bounds as a whole."},
+		Doc: "Which script a bare `dialect run` runs, the order of its lines, and bounds of the whole run."},
 	{Name: "clean", In: InFile, Type: Table, Sub: InClean,
 		Doc: "What commands get in a clean checkout (`dialect run --clean`) beside the files of the project and the system."},
 	{Name: "engine", In: InFile, Type: Table, Sub: InEngine,
-		Doc: "What carries out the lines of a run, where that is not this machine."},
+		Doc: "Other machines that carry out the lines of a run."},
 	{Name: "verify", In: InFile, Type: Table, Sub: InVerify,
 		Doc: "What `dialect verify` requires. It is read from the baseline, not from the changed files."},
 	{Name: "hooks", In: InFile, Type: Table, Sub: InHooks,
 		Doc: "What the hooks of coding agents do (`dialect hook`). It is read from the baseline, not from the changed files."},
 	{Name: "limits", In: InFile, Type: Table, Sub: InLimits,
-		Doc: "How many words and bindings of the project's own are too many. Beyond them `dialect check` warns: a small vocabulary is what makes the words reliable."},
+		Doc: "How many words and bindings a project should have at most. Beyond that `dialect check` warns: a small vocabulary is what makes the words reliable."},
 	{Name: "aliases", In: InFile, Type: Table, Sub: InAliases,
 		Doc: "Synonyms of verbs and nouns, for all bindings."},
 	{Name: "vars", In: InFile, Type: Strings, Example: `{ ticket = "BD-12" }`,
@@ -309,7 +309,7 @@ var keys = []Key{
 	{Name: "arguments", In: InCommand, Kinds: OnMCP, Type: Any, Default: "the values of the line", Example: `{ id = "{id}", note = "closed" }`,
 		Doc: "The arguments of an MCP tool. Strings may hold placeholders; a value fills part of a string and never becomes structure."},
 	{Name: "composite", In: InCommand, Type: Texts, Binding: true, Example: `["check_ruff", "test_pytest"]`,
-		Doc:  "The bindings that this one runs instead of a tool, by NAME; from 1 to 10000. Where a binding has both, composite wins.",
+		Doc:  "The bindings that this one runs instead of a tool, by NAME; from 1 to 10000. If a binding has both, composite wins.",
 		Also: []string{"steps", "members", "deps", "depends", "tasks"},
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.binding.composite = r.Strings(v, where)
@@ -338,12 +338,12 @@ var keys = []Key{
 			}
 		}},
 	{Name: "env", In: InCommand, Kinds: onPrograms, Type: Strings, Example: `{ GOFLAGS = "-mod=readonly" }`,
-		Doc: "Variables of the tool's environment, over those of [defaults]. Two bindings that run the same command with other variables are about two things for a verdict, and so are the runs that they start.", Also: []string{"environment"}, apply: applyEnv},
+		Doc: "Variables of the tool's environment, over those of [defaults]. A verdict judges two bindings that run the same command with different variables separately, and so the runs that they start.", Also: []string{"environment"}, apply: applyEnv},
 	{Name: "flags", In: InCommand, Kinds: onLeaves, Type: Boolean, Default: "false", Example: `true`,
 		Doc:   "Accept values that begin with \"-\". Without it such a value is an error, since an option like --version could turn a check into a pass.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Flags = r.Bool(v, where) }},
 	{Name: "expect", In: InCommand, Kinds: onCalls, Judges: true, Type: Table, Sub: InExpect, Example: `{ min_tests = 1 }`,
-		Doc: "What must hold for a pass, beside the exit status."},
+		Doc: "What a pass needs, beside the exit status."},
 	{Name: "control", In: InCommand, Kinds: OnProcess, Type: Table, Sub: InControl, Default: "that of the pack whose tool it runs", Example: `{ file = "src/app.py", text = "dialect_control_{nonce}" }`,
 		Doc: "How `dialect prove` breaks a file, in a clean checkout, to see whether the tool notices: it must refuse, and name the file, the test or the nonce."},
 	{Name: "timeout", In: InCommand | InDefaults, Kinds: onCalls, Type: Duration, Default: `"10m"; none for a composite`, Example: `"3m"`,
@@ -372,7 +372,7 @@ var keys = []Key{
 			t.binding.WhenFailure = r.OneOf(v, where, "failure") != ""
 		}},
 	{Name: "finally", In: InCommand, Type: Boolean, Default: "false", Example: `true`,
-		Doc:   "Run in any case, also after failures. A member of a composite runs after all others.",
+		Doc:   "Always run, also after failures. A member of a composite runs after all others.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Finally = r.Bool(v, where) }},
 	{Name: "exclusive", In: InCommand, Type: Text, Example: `"test-db"`,
 		Doc: "The name of a lock. Bindings with the same name never run at the same time, in any run of the project; with --engine temporal, in any run of the namespace. A run that a line with a lock started waits two minutes at most for another lock.",
@@ -380,7 +380,7 @@ var keys = []Key{
 			t.binding.Exclusive = r.lockName(v, where)
 		}},
 	{Name: "queue", In: InCommand, Kinds: OnProcess | OnMCP | OnComposite, Type: Text, Default: "the task queue of the run", Example: `"gpu"`,
-		Doc:   "With --engine temporal: the task queue whose workers carry the line out; of a composite, that of the members that name none. A run on this machine ignores it.",
+		Doc:   "With --engine temporal: the task queue whose workers carry the line out; the queue of a composite applies to members that name none. A run on this machine ignores it.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Queue = r.queueName(v, where) }},
 	{Name: "junit", In: InCommand, Kinds: onPrograms, Judges: true, Type: Text, Example: `"build/test-results/*.xml"`,
 		Doc: "A path or pattern, relative to the directory that the tool runs in, of JUnit XML files that it writes. Tests are counted there instead of in the output; one that failed there fails the line, whatever the exit status. Lines of a run whose patterns may name the same file do not run at the same time.",
@@ -423,7 +423,7 @@ var keys = []Key{
 		Doc:   "`dialect run --reuse` may use an earlier pass on the same files, inputs, command, environment and matrix instead of running the tool. Only a process that only reads can be reused.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Reuse = r.Bool(v, where) }},
 	{Name: "secrets", In: InCommand, Type: Texts, Example: `["token"]`,
-		Doc:   "Placeholders whose values are never shown, logged or recorded; a variable of the environment is hidden by its own name, as API_TOKEN is. What differs in one of them alone is the same command.",
+		Doc:   "Placeholders whose values dialect never shows, logs or records; a variable of the environment is hidden by its own name, as API_TOKEN is. Command lines that differ only in these values are the same command.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Secrets = r.Strings(v, where) }},
 	{Name: "pins", In: InCommand, Type: Texts, Example: `["conftest.py", "Makefile"]`,
 		Doc: "Files that are part of the policy, relative to the directory of the matrix: `dialect verify` refuses if one differs from the baseline, and a run does not pass if one is ignored, since then no snapshot sees it change. Pin what could turn the check into `true`; at most 16 MiB a file, and 64 MiB all together. One that cannot be read is an error; a missing one is a warning.",
@@ -441,7 +441,7 @@ var keys = []Key{
 			t.binding.Inputs = r.patterns(v, where, "be an input", "\"node_modules/.package-lock.json\", \".venv/**/RECORD\"")
 		}},
 	{Name: "files", In: InCommand, Kinds: OnProcess, Type: Texts, Example: `["**/*.go", "go.*"]`,
-		Doc: "All files of the project that the verdict is about, as patterns below the directory of the matrix; ** is any number of directories. `dialect run --changed` leaves the line out while they are as they were at its last pass. Name all that the tool reads, its configuration too: what another line names and this one forgets can change without a new run. Only a tool that only reads takes part; at most 64 patterns.",
+		Doc: "All files of the project that the verdict is about, as patterns below the directory of the matrix; ** is any number of directories. `dialect run --changed` leaves the line out while they are as they were at its last pass. Name all files that the tool reads, its configuration too: if this binding forgets a file that another line names, the file can change without a new run. Only a tool that only reads takes part; at most 64 patterns.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.binding.Files = r.patterns(v, where, "name files", "\"**/*.go\", \"pyproject.toml\"")
 		}},
@@ -449,7 +449,7 @@ var keys = []Key{
 		Doc:   "What to do when the line fails; it is printed with the failure.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Hint = r.String(v, where) }},
 	{Name: "install", In: InCommand, Type: Text, Example: "\"run `npm ci`\"",
-		Doc:   "How the tool is installed; it is printed where the tool is missing, and only then.",
+		Doc:   "How the tool is installed; it is printed only if the tool is missing.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Install = r.String(v, where) }},
 	{Name: "skill", In: InCommand, Type: Text, Example: `"quality-gates"`,
 		Doc:   "The skill (SKILL.md) that explains the line to an agent, of the project or of the stdlib: `dialect explain --skill`.",
@@ -511,7 +511,7 @@ var keys = []Key{
 
 	// [commands.NAME.control]
 	{Name: "file", In: InControl, Type: TextOrTexts, Required: true, Example: `["src/**/*.py", "app.py"]`,
-		Doc: "The file to break, or patterns of files, below the directory of the matrix, of which a nonce chooses one; ** is any number of directories. A file that the passing run names goes before the others. A name without pattern characters need not exist.",
+		Doc: "The file to break, or patterns of files, below the directory of the matrix, of which a nonce chooses one; ** is any number of directories. Files that the passing run names come first. A name without pattern characters need not exist.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			if v.Kind == tomltree.String {
 				if err := plan.CheckInput(v.Text); err != nil {
@@ -542,7 +542,7 @@ var keys = []Key{
 			t.binding.Control.Unlike = r.regexp(v, where)
 		}},
 	{Name: "tool", In: InControl, Type: TextOrTexts, Default: "this binding alone", Example: `"go vet"`,
-		Doc: "Words that a command line has one after the other where it runs this tool. Other bindings that run it have this control, unless they say their own.",
+		Doc: "Consecutive words of a command line that runs this tool. Other bindings that run it get this control, unless they have their own.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			if v.Kind == tomltree.String {
 				t.binding.Control.Tools = []string{v.Text}
@@ -555,7 +555,7 @@ var keys = []Key{
 	{Name: "env", In: InDefaults, Type: Strings, Example: `{ LC_ALL = "C.UTF-8" }`,
 		Doc: "Variables of the environment of each tool. A variable that a binding sets itself wins.", Also: []string{"environment"}, apply: applyEnv},
 	{Name: "caches", In: InDefaults, Type: Texts, Example: `[".turbo"]`,
-		Doc: "Names of directories that are not part of the project's files, wherever they are, beside .dialect, .mypy_cache, .pytest_cache, .ruff_cache and __pycache__. What is named here may stand there before a run, as what a tracked .gitignore names may; of .mypy_cache and the like, which are named nowhere, `dialect verify --tree` says that a clone lacks them.",
+		Doc: "Names of directories that are not part of the project's files, wherever they are, beside .dialect, .mypy_cache, .pytest_cache, .ruff_cache and __pycache__. They may exist before a run, as files may that a tracked .gitignore names. Of .mypy_cache and the like, unless they are named here, `dialect verify --tree` says that a clone lacks them.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			for i, name := range r.Strings(v, where) {
 				if name == "" || name == "." || name == ".." || name == ".git" || strings.ContainsAny(name, "/\\\x00") {
@@ -596,7 +596,7 @@ var keys = []Key{
 
 	// [clean]
 	{Name: "env", In: InClean, Type: Texts, Example: `["DATABASE_URL"]`,
-		Doc: "Names of variables of the environment that commands get in a clean checkout. Without it they get those that say who and where the user is, such as PATH, LANG and the proxies.",
+		Doc: "Names of variables of the environment that commands get in a clean checkout. Without it they get only those that describe the user and the machine, such as PATH, LANG and the proxies.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			for i, name := range r.Strings(v, where) {
 				if !template.IsName(name) {
@@ -608,7 +608,7 @@ var keys = []Key{
 		}},
 
 	{Name: "share", In: InClean, Type: Texts, Example: `[".venv", "~/.cargo"]`,
-		Doc: "Directories and files of the machine that commands see in a clean checkout; what they write there is dropped, and files that are named themselves are read-only: what is installed beside the project's files, such as .venv or node_modules, by a path relative to this file; and tools and caches elsewhere, by an absolute path or one that begins with ~/. The user can change them, so a verdict names them, and `dialect verify --clean` refuses it.",
+		Doc: "Directories and files of the machine that commands see in a clean checkout; changes to them are dropped, and files that are named themselves are read-only. Name what is installed beside the project's files, such as .venv or node_modules, by a path relative to this file; and tools and caches elsewhere by an absolute path or one that begins with ~/. The user can change them, so a verdict names them, and `dialect verify --clean` refuses it.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			for i, name := range r.Strings(v, where) {
 				rel, home := strings.CutPrefix(name, "~/")
@@ -620,7 +620,7 @@ var keys = []Key{
 			}
 		}},
 	{Name: "setup", In: InClean, Type: TextOrTexts, Example: `"npm ci"`,
-		Doc: "Command lines that install, one after the other, what the project's files need in a clean checkout; no shell runs them. They see the files that `locks` names and no others, and the network, and get the variables of [defaults] and of `env`. What they leave in the project, where git ignores it, and in the directories of `keep`, is kept, and given to later runs with the same bytes in those files, the same commands and the same tools. `dialect verify` names them.",
+		Doc: "Command lines that install dependencies in a clean checkout, one after the other; no shell runs them. They see only the files that `locks` names, and the network, and get the variables of [defaults] and of `env`. dialect keeps the files that they leave in the project, if git ignores them, and in the directories of `keep`, and gives them to later runs with the same bytes in those files, the same commands and the same tools. `dialect verify` names them.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			lines := v.Items
 			if v.Kind == tomltree.String {
@@ -648,12 +648,12 @@ var keys = []Key{
 			}
 		}},
 	{Name: "locks", In: InClean, Type: Texts, Example: `["package.json", "package-lock.json"]`,
-		Doc: "The files of the project that decide what `setup` installs, as paths or patterns below the directory of the matrix; ** is any number of directories. The commands of `setup` see these files alone: one that is missing here is missing there. While the bytes of all of them are the same, `setup` does not run again; at most 64 patterns.",
+		Doc: "The files of the project that decide what `setup` installs, as paths or patterns below the directory of the matrix; ** is any number of directories. The commands of `setup` see only these files. While the bytes of all of them are the same, `setup` does not run again; at most 64 patterns.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.doc.clean.locksAt, t.doc.clean.locks = v, r.patterns(v, where, "be a lock file", "\"package.json\", \"**/package.json\"")
 		}},
 	{Name: "keep", In: InClean, Type: Texts, Default: "what is in the project", Example: `["~/go/pkg/mod"]`,
-		Doc: "Directories below the home directory in which `setup` installs, each beginning with ~/. All else that it leaves in the home directory is dropped.",
+		Doc: "Directories below the home directory in which `setup` installs, each beginning with ~/. Other files that it leaves in the home directory are dropped.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.doc.clean.keepAt = v
 			for i, name := range r.Strings(v, where) {
@@ -671,11 +671,11 @@ var keys = []Key{
 
 	// [engine]
 	{Name: "temporal", In: InEngine, Type: Table, Sub: InTemporal,
-		Doc: "What `dialect run --engine temporal` takes from here; a flag wins over it. `dialect help temporal` has the whole."},
+		Doc: "Settings of `dialect run --engine temporal`; a flag wins over them. See `dialect help temporal`."},
 
 	// [engine.temporal]
 	{Name: "address", In: InTemporal, Type: Text, Default: "TEMPORAL_ADDRESS", Example: `"temporal.example.org:7233"`,
-		Doc: "Where the Temporal server answers, HOST:PORT. `--address` wins over it.",
+		Doc: "The address of the Temporal server, HOST:PORT. `--address` wins over it.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.doc.temporal.Address = r.String(v, where)
 		}},
@@ -703,7 +703,7 @@ var keys = []Key{
 
 	// [verify]
 	{Name: "require", In: InVerify, Type: Texts, Binding: true, Default: "nothing", Example: `["quality"]`,
-		Doc: "The bindings that `dialect verify` requires if it is given no --require: a NAME, a noun, a verb, or \"verb noun\". A line of the same script that failed on these files after it had passed refuses all the same; what else failed is a note.",
+		Doc: "The bindings that `dialect verify` requires if it is given no --require: a NAME, a noun, a verb, or \"verb noun\". If another line of the same script failed on these files after it had passed, `dialect verify` refuses as well; other failures are notes.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.doc.require, t.doc.requireAt = r.Strings(v, where), v
 		}},
@@ -713,12 +713,12 @@ var keys = []Key{
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.doc.scoped = new(r.Bool(v, where)) }},
 	// [hooks]
 	{Name: "ignore", In: InHooks, Type: Texts, Default: "nothing", Example: `["*.md", "docs/"]`,
-		Doc: "Patterns, as in a .gitignore beside the matrix, of files that need no check: where an agent changed no other file, it is not held when it stops.",
+		Doc: "Patterns, as in a .gitignore beside the matrix, of files that need no check: if an agent changed no other file, it is not held when it stops.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.doc.hooksIgnore, t.doc.hooksIgnoreAt = r.Strings(v, where), v
 		}},
 	{Name: "run", In: InHooks, Type: Duration, Default: "nothing is run", Example: `"30s"`,
-		Doc: "Run the default script where an agent stops on files that nothing checked, for so long, at most 30 s. Only where you pinned the rules with `dialect trust`: clients start hooks outside of their sandboxes. A script that took longer the last time is not started.",
+		Doc: "Run the default script if an agent stops on files that nothing checked. The value is the time limit, at most 30 s. It takes effect only if you pinned the rules with `dialect trust`: clients start hooks outside of their sandboxes. A script that took longer the last time is not started.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			d := r.duration(v, where)
 			if d != nil && *d > MaxHooksRun {
@@ -768,7 +768,7 @@ var keys = []Key{
 
 	// [agents.NAME]
 	{Name: "command", In: InAgent, Type: Text, Required: true, Example: `"claude -p {prompt}"`,
-		Doc: "The command line of the agent. It may use {object}, {mode}, {contract}, {prompt}, {preposition} and {args...}; what a line does not give is empty.",
+		Doc: "The command line of the agent. It may use {object}, {mode}, {contract}, {prompt}, {preposition} and {args...}; a placeholder that the line does not set is empty.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.agent.Command = r.template(v, where)
 			if t.agent.Command == nil {

@@ -651,7 +651,7 @@ func TestReadBack(t *testing.T) {
 			}
 			return err
 		})
-		if (err != nil) != tt.lost || err != nil && !strings.Contains(err.Error(), "what was written is not what can be read") {
+		if (err != nil) != tt.lost || err != nil && !strings.Contains(err.Error(), "the file does not read back as it was written") {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if n := audit(t, s, nil).Count; (n == 0) != tt.lost {

@@ -14,13 +14,13 @@ const consumeLong = `Consume receipts or gates, once: all of them or none. A gat
 
 Each ID is judged as "dialect verify --require" judges: it must be about the files that are here,
 under the trusted matrix, without a failure of its commands on the same files that nobody accepted.
-What is not VERIFIED is not consumed. A receipt, or a gate in the middle of a script, is judged in
+It consumes only what is VERIFIED. A receipt, or a gate in the middle of a script, is judged in
 the same way, but need not be final or cover a whole script. With --require each ID must be a final
 gate that covers each required command.
 
-By default the store remembers what was consumed, so a copy of the store remembers it separately.
-With --ledger FILE the consumer's own file decides: what was spent there, or was covered by what was
-spent there, is refused from any store. "run --reuse" gives a repeated result a new receipt, which is
+By default the store remembers each consumption, so a copy of the store remembers it separately.
+With --ledger FILE the consumer's own file decides: a record that was spent there, or that a
+gate spent there covers, is refused from any store. "run --reuse" gives a repeated result a new receipt, which is
 not spent: the answer says how many there are, and --fresh refuses them. The first use makes the
 file; an existing file that is not a ledger is refused.
 

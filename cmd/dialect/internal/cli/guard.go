@@ -16,16 +16,16 @@ import (
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
-const guardLong = `Run a coding agent, or any command, where it cannot reach the store and the key of what it asks for.
+const guardLong = `Run a coding agent, or any command, where it cannot reach the store and the key of its runs.
 
 The agent works, builds, commits and uses the network as always. This process stays outside: it is the
 notary. When the agent runs "dialect run", the notary loads the rules of the commit at the start, runs
 the lines in a clean checkout that the agent cannot reach, records and signs; the agent sees output and
-exit status as always. At the end a summary says what was asked for and what failed, and --bundle writes
+exit status as always. At the end a summary lists the runs and the failures, and --bundle writes
 the proof, red runs included.
 
-The terminal, job control, signals and the exit status are the agent's. It is 125 where the agent was not started, or
-where what it did cannot be proven.
+The terminal, job control, signals and the exit status are the agent's. It is 125 if the agent was not started, or
+if its work cannot be proven.
 
 "dialect help guard" says what this holds, and what it does not.`
 

@@ -66,10 +66,10 @@ func newHook(u *ui) *cobra.Command {
 	return cmd
 }
 
-const hookInstallLong = `Write dialect's hook into the configuration of the coding agents that this project, or you, have. What is there stays:
+const hookInstallLong = `Write dialect's hook into the configuration of the coding agents that this project, or you, have. Existing entries stay:
 order, comments, other hooks. "dialect hook uninstall" gives back the same bytes.
 
-Most clients run a new hook only once you trust it; what is to be done is printed.
+Most clients run a new hook only once you trust it; the command prints what you have to do.
 
 With --user the hook is in your own configuration, and acts in projects whose rules you pinned with "dialect trust".`
 

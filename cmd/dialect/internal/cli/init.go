@@ -33,12 +33,12 @@ it, and ` + "`dialect init`" + ` proposes the line then. A line that does not pa
 the project runs is also left out, as is one that changes files.
 
 Trying a line runs it in the working tree, also with --check and --dry-run. Files that it changes or
-removes, tracked or not, are then put back as they were, uncommitted work included; what was in them
+removes, tracked or not, are then put back as they were, uncommitted work included; their content
 when the line ended is copied to a folder that is printed. New files stay, and are listed. What
 a line does to files that git ignores, inside of .git, and outside of the project stays, too. --no-try
 runs no line.
 
-Nothing that exists is overwritten: if the files exist, what is new is printed.`
+init overwrites nothing: if the files exist, it prints what is new.`
 
 // initFlags say what init does.
 type initFlags struct {

@@ -13,7 +13,7 @@ state are not run. Nothing in the working tree is changed.
 
 Each result is a receipt about exactly these files: "dialect verify" then says how many checks were
 tested, and "dialect verify --checks-tested" insists on it. It finds accidents, such as a pattern that
-matches no test, and not somebody who knows of it: "dialect help controls".
+matches no test, but not deliberate fraud: "dialect help controls".
 
 Exit status: 0 if each line with a control was tested, 1 if one was not or does not pass as it is, 2 if
 none was or not all was done.`

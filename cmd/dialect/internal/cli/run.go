@@ -21,7 +21,7 @@ const runExample = `  dialect run                             # quality.dlct, he
   dialect run -e "Test with go"           # one line, without a file
   printf 'Check with vet\n' | dialect run
   dialect run --failed quality.dlct       # only what did not pass last time
-  dialect run --changed                   # only what files that changed are checked by
+  dialect run --changed                   # only lines whose files changed
   dialect run --json quality.dlct | jq .verdict`
 
 func newRun(u *ui) *cobra.Command {

@@ -22,7 +22,7 @@ import (
 
 const trustLong = `Pin the matrix of this project, with all that it extends and the files that its bindings pin
 (pins = [...]), in your own configuration, outside of the project. From then on "verify",
-"consume" and "gate" refuse what ran under another matrix.
+"consume" and "gate" refuse receipts of runs under another matrix.
 
 The command first shows what changed since your last pin, or since HEAD. On a terminal it asks;
 elsewhere it needs --yes.

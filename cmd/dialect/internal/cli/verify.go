@@ -20,12 +20,12 @@ consumes nothing.
                           a gate is about another tree; each line passed since on the files
                           that its binding names, and no file that none names has changed
   STALE                   it passed on another tree; says which line and paths changed
-  MISSING                 no gate covers what is asked for
+  MISSING                 no gate covers all that you asked for
   FAILED                  the newest result about this tree is a failure
   FLAKY                   it passed on this tree only after it had failed on it
   RAN OUTSIDE THE MATRIX  the command ran here, but not as a line of a script
   POLICY CHANGED          the matrix, or a file that it pins, is not the trusted one
-  TAMPERED                the log in the store is not what was logged
+  TAMPERED                somebody changed the log in the store
   DEGRADED                the store, or the matrix, cannot be read
 
 Every verdict but VERIFIED ends in "next:" lines that lead there: commands, and after "# " what a

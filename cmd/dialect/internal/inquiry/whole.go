@@ -73,9 +73,9 @@ func like(word string, was receipts.Datum) bool {
 	return len(was.Text) >= len(before)+len(after) && strings.HasPrefix(was.Text, before) && strings.HasSuffix(was.Text, after)
 }
 
-// Default returns the commands of the default script, see [project.DefaultScript], as the commit from has it and the trusted matrix binds it; where that commit
-// has none, as it is here. Changed says that the script here is another one. Lines that run only after a
-// failure, and those that a handler of the runtime carries out, are left out.
+// Default returns the commands of the default script, see [project.DefaultScript], as the commit from has it and the trusted matrix binds it; if that commit
+// has no such script, as it is here. Changed says that the script here differs. Default leaves out lines that run only after a
+// failure, and those that a handler of the runtime carries out.
 func (q *Question) Default(ctx context.Context, from string) (path string, list []Bound, changed bool) {
 	if q.rules == nil {
 		return "", nil, false
