@@ -547,6 +547,13 @@ cp -f "$(object HEAD)" "$(object trusted)"`)
 	{"a pin that is not there is ignored, and there during the run (`GNUmakefile`)", unseenPin("echo GNUmakefile >>.gitignore; git commit --quiet --all --message=x", "GNUmakefile")},
 
 	{"**New files**", nil},
+	{"a file named `.git`, which is not a repository, is edited after the run", func(w *world) string {
+		w.write("data/.git", "good")
+		checks(w, "grep -q good data/.git", "")
+		w.honest()
+		w.write("data/.git", "bad")
+		return w.ask()
+	}},
 	{"a file is dropped during the run", func(w *world) string {
 		w.write("tests.sh", "echo ok 1; echo ok 2; echo 1..2; echo x >conftest.py\n")
 		w.sh("git add . && git commit --quiet --message=x")
@@ -584,6 +591,8 @@ git -c protocol.file.allow=always submodule --quiet add ../sub sub; git commit -
 	{"a file that git does not track", inClone(`echo x >extra.txt`, "test -e extra.txt\n")},
 	{"a file in a cache folder that stood there before the run", inClone(`mkdir -p lib/.pytest_cache; echo x >lib/.pytest_cache/conf`, "test -e lib/.pytest_cache/conf\n")},
 	{"the same, and the test removes it", inClone(`mkdir -p lib/.pytest_cache; echo x >lib/.pytest_cache/conf`, "test -e lib/.pytest_cache/conf && rm -r lib\n")},
+	{"a file among dialect's own logs (`.dialect/log/off`)", inClone(`mkdir -p .dialect/log; echo x >.dialect/log/off`, "test -e .dialect/log/off\n")},
+	{"a file in `.dialect` with a name that dialect gives (`lock/off`)", inClone(`mkdir -p .dialect/lock; echo x >.dialect/lock/off`, "test -e .dialect/lock/off\n")},
 	{"an empty directory", inClone(`mkdir empty`, "test -d empty\n")},
 	{"a file named `.git` in a directory", inClone(`mkdir data; echo x >data/.git`, "test -e data/.git\n")},
 	{"modes other than the executable bit (a file is 0700)", inClone(`chmod 700 alpha.txt`, "test \"$(stat -c %a alpha.txt)\" = 700\n")},

@@ -451,7 +451,14 @@ type Gate struct {
 	// than that they passed. Gates that nobody has consumed yet are consumed with it. They prove nothing for it: a command can
 	// write anything into the store. Failures and repeated results in them count for it nevertheless.
 	Nested []Hash `json:"nested,omitempty"`
-	Signer string `json:"signer,omitempty"` // as in [Receipt]
+	// Failed are the receipts of failures of its commands on the same files that were known when it was made, and that nobody had accepted: the last
+	// MaxFailed of them. FailedMore counts the others. A bundle without them would answer as if there had been none.
+	// Early are likewise those of commands that were ended before they could answer.
+	Failed     []Hash `json:"failed,omitempty"`
+	FailedMore int    `json:"failed_more,omitempty"`
+	Early      []Hash `json:"early,omitempty"`
+	EarlyMore  int    `json:"early_more,omitempty"`
+	Signer     string `json:"signer,omitempty"` // as in [Receipt]
 }
 
 // StepName names a step of a run for the runs that its command starts, as in [Gate.Parent]: "RUN/STEP".
@@ -479,6 +486,9 @@ func TookIn(body any) []Hash {
 
 // CameDuringRun is the reason that [Gate.Beyond] has for a file that came while the run went on.
 const CameDuringRun = "it was created during the run"
+
+// MaxFailed is the greatest number of receipts in [Gate.Failed], and in [Gate.Early].
+const MaxFailed = 64
 
 // MaxBeyond is the greatest number of reasons in [Gate.Beyond].
 const MaxBeyond = 20
@@ -533,6 +543,8 @@ func (g *Gate) check() error {
 		return errors.New("a list of what is beyond the tree that cannot be")
 	case len(g.Members)+len(g.Nested) > MaxMembers:
 		return fmt.Errorf("%d members; at most %d", len(g.Members)+len(g.Nested), MaxMembers)
+	case max(len(g.Failed), len(g.Early)) > MaxFailed || min(g.FailedMore, g.EarlyMore) < 0:
+		return fmt.Errorf("%d failures and %d early ends; at most %d of each", len(g.Failed), len(g.Early), MaxFailed)
 	case g.Final && g.Part:
 		return errors.New("a gate of a part is never final")
 	}

@@ -78,6 +78,7 @@ func filled(text string, many int) []body {
 	run.Started, s.Timestamp, s.Status, s.Receipt = when, when, Succeeded, Hash{1}
 	g.Final, g.Part, g.Timestamp, g.Tree.Exact = false, false, when, false
 	g.Beyond = g.Beyond[:min(many, MaxBeyond)]
+	g.Failed, g.Early = g.Failed[:min(many, MaxFailed)], g.Early[:min(many, MaxFailed)]
 	g.Nested = g.Nested[:min(many, MaxMembers/4)]
 	g.Members = g.Members[:min(many, MaxMembers-len(g.Nested))]
 	c.Consumed, c.Timestamp = append([]Hash{{9}}, c.Consumed[:min(many, MaxMembers-1)]...), when

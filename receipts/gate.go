@@ -108,6 +108,7 @@ type Decision struct {
 	// Failures and Early count answers of no, and ends before an answer, of the same
 	// commands on the same tree.
 	Failures, Early int
+	Failed, Ended   []Hash           // both, in the decision about a gate: see [Gate.Failed]
 	Tested          map[Hash]*Tested // of gates that are consumed; nil where no test was counted
 	Repeated        map[Hash]int     // of what is consumed: how many results the runs that its lines started repeat; nil for none
 }
@@ -270,11 +271,13 @@ func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 	if policy == "" {
 		policy = PolicyUnpinned
 	}
+	failed, early := d.Failed[max(0, len(d.Failed)-MaxFailed):], d.Ended[max(0, len(d.Ended)-MaxFailed):]
 	return &Gate{
 		Version: 1, Run: g.Run, Session: g.Session, Timestamp: g.At, Nonce: g.Nonce,
 		Final: g.Final && !g.Part, Part: g.Part, Script: g.Script, Matrix: g.Matrix, Covers: g.Covers,
 		Members: members, Required: required, Reused: d.Reused, Level: d.Level, Policy: policy,
 		Tree: g.Tree, Beyond: g.Beyond, BeyondMore: g.BeyondMore, Came: g.Came, Parent: g.Parent, Place: g.Place, Rest: g.Rest, Clean: GroundOf(d.Records).Name(),
+		Failed: failed, FailedMore: len(d.Failed) - len(failed), Early: early, EarlyMore: len(d.Ended) - len(early),
 	}
 }
 

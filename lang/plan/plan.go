@@ -60,6 +60,9 @@ type Script struct {
 	Flags []string // of the command line, that a run of one of its lines again needs; nil for none
 }
 
+// MatrixFile is the name of a routing matrix, unless the user names another.
+const MatrixFile = "routing.toml"
+
 // A Matrix says which routing matrix bound the steps.
 type Matrix struct {
 	Name   string // as the user would name it, for messages

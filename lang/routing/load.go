@@ -28,7 +28,7 @@ import (
 )
 
 // FileName is the name of a routing matrix.
-const FileName = "routing.toml"
+const FileName = plan.MatrixFile
 
 // ScriptName is the name of the script that holds the checks of a project.
 const ScriptName = "quality.dlct"

@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,61 @@ func ParseScript(text string) (*Script, error) {
 		}
 	}
 	return s, nil
+}
+
+// isShell reports whether a program reads code behind -c: by its name, without a version and what else may follow.
+func isShell(path string) bool {
+	name := strings.ToLower(programName(path))
+	name = strings.TrimRight(strings.TrimSuffix(name, "-static"), "0123456789.-")
+	return slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "pdksh", "oksh", "lksh", "yash", "posh", "rbash", "rksh", "rzsh", "fish", "csh", "tcsh",
+		"xonsh", "elvish", "nu", "osh", "ysh", "ion"}, name)
+}
+
+// shellCode reports whether a value would become code of a shell that stands among the words of the template, as the program or behind one that starts
+// it: the argument behind -c has a placeholder, or is missing, so that the first value takes its place. What a program makes of its own arguments is for
+// the matrix to say: another interpreter, or one that hands them to a shell.
+func (t *Template) shellCode() bool {
+	searches := slices.Contains([]string{"grep", "egrep", "fgrep", "rg", "ag", "ack", "pgrep", "pkill"}, programName(t.Program()))
+	for i, e := range t.args {
+		switch name := strings.ToLower(programName(e.text())); {
+		case i > 0 && (searches || slices.Contains([]string{"-name", "-iname", "-path", "-e"}, t.args[i-1].text())):
+			continue // a pattern
+		case isShell(name), name == "pwsh", name == "powershell", name == "cmd":
+			if t.codeBehind(name, t.args[i+1:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// codeBehind reports whether the code that a shell would read is, or would be, a value.
+func (t *Template) codeBehind(shell string, args []element) bool {
+	announced, takes := false, false // an argument behind an option that takes one, as -o does
+	for _, a := range args {
+		w := a.text()
+		option := a.literal() && w != "" && strings.ContainsRune("-+", rune(w[0]))
+		cluster := option && len(w) > 1 && !strings.HasPrefix(w, "--")
+		flag := cluster && w[0] == '-' && strings.Contains(w, "c") || w == "--command"
+		switch shell {
+		case "pwsh", "powershell":
+			flag = a.literal() && len(w) > 1 && strings.HasPrefix("-command", strings.ToLower(w))
+		case "cmd":
+			flag = a.literal() && (strings.EqualFold(w, "/c") || strings.EqualFold(w, "/k"))
+		}
+		switch {
+		case flag:
+			announced = true
+		case strings.HasPrefix(w, "--command=") && option:
+			return !a.literal()
+		case !option && !takes && announced:
+			return !a.literal()
+		case !option && !takes:
+			return strings.HasPrefix(w, "--command=") && !a.literal() // else the name of a script
+		}
+		takes = cluster && strings.ContainsAny(w, "oO") || w == "--rcfile" || w == "--init-file"
+	}
+	return announced
 }
 
 type shellTokenKind uint8

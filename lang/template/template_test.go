@@ -182,3 +182,46 @@ func FuzzTemplate(f *testing.F) {
 		}
 	})
 }
+
+// TestShellCode: no value becomes a part of what a shell reads as code.
+func TestShellCode(t *testing.T) {
+	for source, want := range map[string]bool{
+		`sh -c 'echo {object}'`:                  true,
+		`sh -c {object}`:                         true,
+		`sh -c {args...}`:                        true,
+		`sh -c`:                                  true, // values are appended
+		`/bin/bash -lc 'x {id}'`:                 true,
+		`bash -o errexit -c 'x {id}'`:            true,
+		`bash -c -x 'x {id}'`:                    true,
+		`sh -c -o errexit 'x {id}'`:              true,
+		`env A=1 sh -c 'x {id}'`:                 true,
+		`timeout 5 sh -c 'x {id}'`:               true,
+		`find . -exec sh -c 'echo {object}' ';'`: true,
+		`busybox sh -c 'x {id}'`:                 true,
+		`fish --command {id}`:                    true,
+		`fish --command='x {id}'`:                true,
+		`sh -oc errexit {object}`:                true,
+		`rbash -c 'echo {object}'`:               true,
+		`bash5 -c 'echo {object}'`:               true,
+		`/opt/mksh-static -c 'echo {object}'`:    true,
+		`setpriv sh -c 'echo {object}'`:          true,
+		`kubectl exec x -- sh -c 'x {id}'`:       true,
+		`find . -name bash -cmin {object}`:       false,
+		`rg sh -c {object}`:                      false,
+		`pwsh -Command {id}`:                     true,
+		`cmd /c {id}`:                            true,
+		`sh -c 'echo "$1"' sh {object}`:          false,
+		`sh -c 'exit 0'`:                         false,
+		`env sh -c 'exit 0' {id}`:                false,
+		`sh {object}`:                            false,
+		`sh build.sh -c {object}`:                false,
+		`sh -e build.sh -c {object}`:             false,
+		`grep sh -c {object}`:                    false,
+		`pytest -c {object}`:                     false,
+	} {
+		_, err := Parse(source)
+		if got := err != nil && strings.Contains(err.Error(), "a shell reads as code"); got != want {
+			t.Errorf("%s: %v", source, err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 // TestBundleTakes exports single records: with them go the starts of their runs, and what says
@@ -57,6 +58,55 @@ func TestBundleTakes(t *testing.T) {
 		}
 		if tt.of == h && !consumed {
 			t.Errorf("%s: nothing says so", name)
+		}
+	}
+}
+
+// TestBundleKeepsAttempts takes what failed, or was ended early, before its gate out of a bundle: each record has a proof of its own, but the gate
+// names it.
+func TestBundleKeepsAttempts(t *testing.T) {
+	for _, c := range []struct {
+		reason receipts.StopReason
+		whole  verify.Verdict
+	}{{"", verify.Flaky}, {receipts.StopTimeout, verify.Verified}} {
+		s := tempStore(t)
+		before, pass := receiptOf("r-0", 0, receipts.StatusFailed), receiptOf("r-1", 0, receipts.Succeeded)
+		if code := 1; c.reason == "" {
+			before.ExitCode = &code
+		} else {
+			before.ExitCode, before.StopReason = nil, c.reason
+		}
+		f, _ := put(t, before)(s), put(t, pass)(s)
+		g := requestOf("r-1", pass)
+		g.Strict, g.Tree = false, &hereTree
+		d, err := s.Gate(ctx, g)
+		if err != nil || !d.Passed() || !slices.Equal(append(d.Failed, d.Ended...), []receipts.Hash{f}) {
+			t.Fatal(reasons(d), d.Failed, d.Ended, err)
+		}
+		b, err := s.Bundle(ctx, nil, d.Gate.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func() verify.Verdict {
+			t.Helper()
+			v, err := verify.OfBundle(b, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := v.One(verify.Query{Tree: &hereTree, Strict: true}, d.Gate.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res.Verdict
+		}
+		if got := ask(); got != c.whole {
+			t.Errorf("whole: %s", got)
+		}
+		b.Records = slices.DeleteFunc(b.Records, func(r receipts.BundleRecord) bool {
+			return receipts.Record{Kind: r.Kind, Body: []byte(r.Body)}.SHA() == f
+		})
+		if got := ask(); got != verify.Missing {
+			t.Errorf("without what it names: %s", got)
 		}
 	}
 }

@@ -32,6 +32,9 @@ func (s *Session) anyGate(q Query) *Result {
 		if s.stopped() {
 			return true
 		}
+		if best != nil && own == ours && !s.covers(q, e) {
+			return false // it says no more
+		}
 		r, of := s.judge(q, e, whole), s.ofPart(e)
 		if of && (len(q.Require) == 0 || r.Verdict != "") { // where it has what is required, that is enough
 			part = max(part, seq)
@@ -82,6 +85,19 @@ func (s *Session) anyGate(q Query) *Result {
 		}
 	}
 	return s.around(q, best)
+}
+
+// covers reports whether the members of a gate are all that is required.
+func (s *Session) covers(q Query, e *receipts.Entry) bool {
+	g, ok := body(e).(*receipts.Gate)
+	if !ok || len(q.Require) == 0 {
+		return ok
+	}
+	var res Result
+	s.flatten(g, &res)
+	return !slices.ContainsFunc(q.Require, func(need Requirement) bool {
+		return !slices.ContainsFunc(res.Members, func(m *receipts.Entry) bool { return need.Meets(receipt(m)) })
+	})
 }
 
 // ofPart reports whether e is the gate of a run that a line started, in the project of that line, whose script has other lines. For a query

@@ -44,6 +44,14 @@ func TestConditions(t *testing.T) {
 		{"not final", gate(func(g *receipts.Gate) { g.Final = false }), nil, Missing, receipts.Missing},
 		{"no members", func(m *maker) { m.gate([]receipts.Hash{}) }, nothing, Missing, receipts.NotCovered},
 
+		{"with a failure that it names", func(m *maker) {
+			f := m.receipt(failing)
+			m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Failed = []receipts.Hash{f} })
+		}, nil, Verified, ""},
+		{"a failure that it names is not in the log", gate(func(g *receipts.Gate) { g.Failed = []receipts.Hash{{3}} }), nil, Tampered, receipts.Missing},
+		{"a failure that a member names is not in the log", func(m *maker) {
+			m.gate([]receipts.Hash{m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Final, g.Failed = false, []receipts.Hash{{3}} })})
+		}, nil, Tampered, receipts.Missing},
 		{"member not in the log", func(m *maker) { m.gate([]receipts.Hash{m.receipt(), {3}}) }, nil, Tampered, receipts.Missing},
 		{"member failed", func(m *maker) { m.gate([]receipts.Hash{m.receipt(), m.receipt(of("other"), failing)}) }, nil, Tampered, receipts.NotSucceeded},
 		{"member pending", func(m *maker) {

@@ -255,16 +255,16 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 	key := commandKey(r.Command, r.Dir, r.Place)
 	aside := make(map[int64]bool)
 	failures := h.ends(key, no, g.Level, aside)
-	first := func(e *receipts.Entry) int { // 1, or 0 where it was counted for another record
-		if counted[e.SHA] {
-			return 0
-		}
+	first := func(e *receipts.Entry) bool { // false where it was counted for another record
+		was := counted[e.SHA]
 		counted[e.SHA] = true
-		return 1
+		return !was
 	}
 	for _, e := range h.ends(key, early, g.Level, aside) {
 		if about, _ := last.about(m.Entry, e); about {
-			d.Early += first(e)
+			if first(e) {
+				d.Early, d.Ended = d.Early+1, append(d.Ended, e.SHA)
+			}
 		}
 	}
 	accepted := s.accepted(failures, g.Level)
@@ -293,7 +293,9 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 		return "", ""
 	}
 	for _, f := range before {
-		d.Failures += first(f)
+		if first(f) {
+			d.Failures, d.Failed = d.Failures+1, append(d.Failed, f.SHA)
+		}
 	}
 	before = slices.DeleteFunc(before, func(f *receipts.Entry) bool { return s.allowed(last.rules, last.within, m, receipt(f)) })
 	if !g.Strict || len(before) == 0 {

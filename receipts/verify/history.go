@@ -334,6 +334,28 @@ func ranAll(run *receipts.Run, steps map[string]bool) bool {
 	return run.More == 0 && !slices.ContainsFunc(run.Planned, func(p receipts.Planned) bool { return !p.Command.IsZero() && !steps[p.Step] })
 }
 
+// looseRuns returns the beginnings of runs that do not say on what files they began, and that a line on the files of t started.
+func (s *Session) looseRuns(w *within, t receipts.Tree) (list []int64) {
+	for i := range s.index.marks {
+		m := &s.index.marks[i]
+		if m.kind != kindRun || m.parent == 0 || m.bytes != 0 || m.git != 0 {
+			continue
+		}
+		e := s.entry(int64(i))
+		if e == nil {
+			return list
+		}
+		run, ok := body(e).(*receipts.Run)
+		if ok && slices.ContainsFunc(w.around(run.Run).lines, func(seq int64) bool {
+			line := s.entry(seq)
+			return line != nil && standOf(receipt(line)).has(t)
+		}) {
+			list = append(list, int64(i))
+		}
+	}
+	return list
+}
+
 // maxRuns bounds how many a result names.
 const maxRuns = 5
 
@@ -352,7 +374,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 	below := s.passes(nil, q.Level, "").within
 	runs := make(map[uint64]*later)
 	var order []*later
-	for _, seq := range s.history(map[uint64]bool{}, *q.Tree).runs {
+	for _, seq := range slices.Sorted(slices.Values(append(s.history(map[uint64]bool{}, *q.Tree).runs, s.looseRuns(below, *q.Tree)...))) {
 		if id := s.index.at(seq).run; runs[id] == nil { // a later record under its id takes no run's place
 			runs[id] = &later{seq: seq, steps: make(map[string]bool)}
 			order = append(order, runs[id])
@@ -400,7 +422,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 			return
 		}
 		run, ok := body(e).(*receipts.Run)
-		if !ok || e.Level < q.Level && e.Seq >= below.around(run.Run).until || run.Tree == nil || !run.Tree.SameFiles(*q.Tree) {
+		if !ok || e.Level < q.Level && e.Seq >= below.around(run.Run).until || run.Tree != nil && !run.Tree.SameFiles(*q.Tree) {
 			continue
 		}
 		when := "later "

@@ -47,6 +47,10 @@ func TestLastWord(t *testing.T) {
 		{"in another environment", func(m *maker) { m.receipt(failing, environment); pass(m) }, Verified, Flaky, 1, 0, 0, nil},
 		{"under a binding with other variables", func(m *maker) { m.receipt(failing, other); pass(m) }, Verified, Verified, 0, 0, 0, vars},
 		{"under a binding with the same variables", func(m *maker) { m.receipt(failing, other); pass(m) }, Failed, Flaky, 1, 0, 0, same},
+		{"under another matrix, whose place the trusted one takes", func(m *maker) {
+			m.receipt(failing, func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} })
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
 		{"under a binding of which nothing is known", func(m *maker) { m.receipt(failing, other); pass(m) }, Failed, Flaky, 1, 0, 0, nil},
 		{"under a binding with other variables of another matrix", func(m *maker) {
 			m.receipt(failing, other, func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} })
@@ -313,6 +317,17 @@ func TestUnfinished(t *testing.T) {
 			m.sign = boss
 			m.receipt(of("vet"))
 		}, stopped},
+		{"begun by a line, without its files", func(m *maker) {
+			m.sign = nil
+			m.run("r-2", func(r *receipts.Run) { r.Parent, r.Tree = "r-1/1", nil })
+			m.sign = boss
+			m.receipt(of("vet"))
+		}, stopped},
+		{"begun by a line on other files, without its own", func(m *maker) {
+			m.run("r-2", func(r *receipts.Run) { r.Parent, r.Tree = "r-9/1", nil })
+			m.receipt(of("vet"), func(r *receipts.Receipt) { r.Run, r.Workspace.Before = "r-9", treeB })
+		}, ""},
+		{"begun by nobody, without its files", func(m *maker) { m.run("r-2", func(r *receipts.Run) { r.Tree = nil }) }, ""},
 		{"killed", func(m *maker) { m.run("r-2"); m.receipt(of("vet"), second, killed) }, red},
 		{"reached its gate", func(m *maker) {
 			m.run("r-2")
@@ -408,6 +423,45 @@ func TestOrderOfLeaves(t *testing.T) {
 		q.Env = map[string]string{"check_lint": "a", "check_other": "b"}
 		if res := ask(t, m.open(Options{}), q); res.Verdict != Failed && res.Verdict != Flaky || !strings.Contains(told(res), "passed on this tree only after") {
 			t.Errorf("the other matrix at %d: %s", foreign, told(res))
+		}
+	}
+}
+
+// TestOtherMatrix: what passes under the rules that are asked for takes the place of a failure under others, of the same level.
+func TestOtherMatrix(t *testing.T) {
+	boss, keys := newSigner(t)
+	for _, c := range []struct {
+		failed, passed *receipts.Signer
+		want           Verdict
+	}{{nil, nil, Verified}, {nil, boss, Verified}, {boss, boss, Verified}, {boss, nil, Failed}} {
+		m := newMaker(t)
+		m.sign = c.failed
+		m.receipt(failing, func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} })
+		m.sign = c.passed
+		m.gate([]receipts.Hash{m.receipt()})
+		m.signCheckpoint(boss)
+		if res := ask(t, m.open(Options{Keys: keys}), asked()); res.Verdict != c.want {
+			t.Errorf("signed: failed %t, passed %t: %s", c.failed != nil, c.passed != nil, told(res))
+		}
+	}
+}
+
+// TestNotUndoneBelowOthers: what failed below a line after it had passed there is not undone by a pass below a line whose binding sets other variables.
+func TestNotUndoneBelowOthers(t *testing.T) {
+	for env, want := range map[string]Verdict{"a": Verified, "b": Failed} {
+		m := newMaker(t)
+		in := func(run string) func(*receipts.Receipt) { return func(r *receipts.Receipt) { r.Run = run } }
+		m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		m.run("r-3", func(r *receipts.Run) { r.Parent = "r-1/2" })
+		first := m.receipt(started, in("r-2"))
+		m.receipt(started, failing, in("r-2"))
+		lines := []receipts.Hash{m.receipt(of("old"))}
+		second := m.receipt(started, in("r-3"))
+		lines = append(lines, m.receipt(of("new"), func(r *receipts.Receipt) { r.Step = "2" }))
+		m.gate(lines, func(g *receipts.Gate) { g.Nested = []receipts.Hash{first, second} })
+		q := asked(nothing, func(q *Query) { q.Env = map[string]string{"check_old": "a", "check_new": env} })
+		if res := ask(t, m.open(Options{}), q); res.Verdict != want {
+			t.Errorf("%s: %s", env, told(res))
 		}
 	}
 }

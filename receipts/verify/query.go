@@ -112,6 +112,7 @@ type Result struct {
 	Below  int
 	below  map[int64]bool
 	nested []receipts.Hash // [receipts.Gate.Nested] of the gate, and of those among the members
+	failed []receipts.Hash // [receipts.Gate.Failed] and Early, likewise
 	came   int             // [receipts.Gate.Came] of the gates among the members
 	// Ungated are receipts that a gate made now would take, and that with it would answer
 	// the query; they count for nothing before. Nil where the result is Verified.
@@ -371,6 +372,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	res.Inner = s.inner(append(res.nested, s.since(g, res.Members, q.Level)...), res.Members, func(sha receipts.Hash) {
 		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run that a line of the gate %s started", sha.Short(), id)
 	})
+	s.keepsAttempts(res, id)
 	// A producer's own word is never raised, only lowered.
 	res.Level = min(res.Level, max(g.Level, receipts.LevelHash))
 
@@ -566,7 +568,7 @@ func (s *Session) flatten(g *receipts.Gate, res *Result) {
 		list map[receipts.Hash]*receipts.Entry
 	}
 	seen := make(map[receipts.Hash]bool)
-	res.nested = append(res.nested, g.Nested...)
+	res.nested, res.failed = append(res.nested, g.Nested...), slices.Concat(res.failed, g.Failed, g.Early)
 	stack := []level{{g.Members, s.bySHA(g.Members...)}}
 	for len(stack) > 0 && s.err == nil {
 		top := &stack[len(stack)-1]
@@ -594,10 +596,24 @@ func (s *Session) flatten(g *receipts.Gate, res *Result) {
 		case *receipts.Gate:
 			res.Level = min(res.Level, e.Level)
 			res.came += b.Came
-			res.nested = append(res.nested, b.Nested...)
+			res.nested, res.failed = append(res.nested, b.Nested...), slices.Concat(res.failed, b.Failed, b.Early)
 			stack = append(stack, level{b.Members, s.bySHA(b.Members...)})
 		default:
 			res.no(Tampered, receipts.NotReceipt, sha, "the member %s of the gate is not a receipt", sha.Short())
+		}
+	}
+}
+
+// keepsAttempts refuses a gate that names attempts, on which its commands failed or were ended early, of which one is gone.
+func (s *Session) keepsAttempts(res *Result, id string) {
+	found := s.bySHA(res.failed...)
+	for _, sha := range res.failed {
+		switch {
+		case found[sha] != nil:
+		case s.partial:
+			res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, an earlier attempt on the same files that the gate %s names", sha.Short(), id)
+		default:
+			res.no(Tampered, receipts.Missing, sha, "%s, an earlier attempt on the same files that the gate %s names, is not in the log", sha.Short(), id)
 		}
 	}
 }

@@ -46,6 +46,11 @@ type passed struct {
 	level int
 }
 
+// undoes reports whether p came after a failure of its line, and is of no lower level.
+func (p passed) undoes(f *receipts.Entry) bool {
+	return p.Entry != nil && p.Seq > f.Seq && p.level >= f.Level
+}
+
 // maxScoped bounds how many failures since a full run are read.
 const maxScoped = 4096
 
@@ -240,7 +245,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 		if own[l] {
 			b.times++
 		}
-		if !passed || p.Seq < seq || p.level < e.Level {
+		if !p.undoes(e) {
 			b.failed[l] = true
 		}
 	}
@@ -278,7 +283,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 				if !passed || !s.allowed(rules, below, Leaf{Entry: p.Entry}, r) {
 					b.flaky[l] = true
 				}
-				if !passed || p.Seq < f.Seq || p.level < f.Level {
+				if !p.undoes(f) {
 					b.failed[l] = true
 				}
 			}

@@ -87,19 +87,40 @@ func Except(root, store string) (paths []string) {
 	return paths
 }
 
-// Writes reports whether dialect itself writes at name, a path inside of [Folder] with
-// slashes: no commit holds that, and a clone has its own.
-func Writes(name string) bool {
-	first, rest, _ := strings.Cut(name, "/")
-	switch first {
-	case ".gitignore", logs, locks:
-		return true
-	case stores:
-		suffix, ok := strings.CutPrefix(rest, StoreFile)
-		return rest == "" || ok && slices.Contains(storeSuffixes, suffix)
+// Makes reports whether dialect itself makes name, a path inside of [Folder] with slashes, and whether as a folder: no commit holds that, and a clone
+// has its own. Of locks any name will do, since matrices name them.
+func Makes(name string) (folder, ok bool) {
+	way := strings.Split(name, "/")
+	last, deep := way[len(way)-1], len(way)
+	file := func(ok bool) (bool, bool) { return false, ok }
+	switch {
+	case name == stores, name == locks, name == logs:
+		return true, true
+	case deep == 1:
+		return file(name == ".gitignore")
+	case way[0] == locks:
+		return file(deep == 2)
+	case way[0] == stores:
+		suffix, ok := strings.CutPrefix(strings.Join(way[1:], "/"), StoreFile)
+		return file(ok && slices.Contains(storeSuffixes, suffix))
+	case way[0] != logs:
+		return false, false
+	case deep <= 4 && blob.IsTemp(last):
+		return file(true)
+	case deep == 2:
+		folder = last == "sha256" || last == "runs"
+		return folder, folder || last == "redact"
+	case way[1] == "sha256":
+		folder = deep == 3 && len(last) == 2 && isHex(last)
+		return folder, folder || deep == 4 && len(way[2]) == 2 && len(last) == 62 && isHex(way[2]+last)
+	case way[1] == "runs":
+		folder = deep == 3 && (last == "live" || last == "key")
+		return folder, folder || IsRun(last) && (deep == 3 || deep == 4 && (way[2] == "live" || way[2] == "key"))
 	}
-	return false
+	return false, false
 }
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // Nearest returns the path of the store of the project that dir is in, the nearest one; it is
 // empty where there is none in dir or above it. Where there is none that can be looked at, and

@@ -72,19 +72,22 @@ func TestFiles(t *testing.T) {
 		if path := filepath.Join(filepath.Dir(store), e.Name()); !slices.Contains(files, path) {
 			t.Errorf("%s is missing in %q", e.Name(), files)
 		}
-		if !archive.Writes("store/" + e.Name()) {
+		if _, ok := archive.Makes("store/" + e.Name()); !ok {
 			t.Errorf("%s counts as a file of the project", e.Name())
 		}
 	}
 }
 
-func TestWrites(t *testing.T) {
+func TestMakes(t *testing.T) {
 	for name, want := range map[string]bool{
-		"log/sha256/00/x": true, "lock/db": true, "store": true, "store/receipts.db-audit": true, ".gitignore": true,
+		"log/sha256/00/" + strings.Repeat("a", 62): true, "log/sha256/00": true, "log/sha256": true, "log": true, "log/redact": true, "log/runs/r-0123456789abcdef": true,
+		"log/runs/live/r-0123456789abcdef": true, "log/runs/key": true, "log/runs/live/.log-12": true, "log/x": false, "log/sha256/00/x": false, "log/sha256/x": false, "log/runs/x": false,
+		"log/runs/live/x": false, "log/redact/x": false, "lock/a/b": false, ".gitignore/x": false, "lock/db": true, "store": true, "store/receipts.db-audit": true, ".gitignore": true,
 		"skills/x.md": false, "store/receipts.db.py": false, "store/receipts.dbx": false, "store/x": false, "receipts.db": false, "logs": false, "x/log": false, "": false,
 	} {
-		if archive.Writes(name) != want {
-			t.Errorf("%q: %v", name, !want)
+		folder, ok := archive.Makes(name)
+		if is := slices.Contains([]string{"log", "log/sha256", "log/sha256/00", "log/runs/key", "store"}, name); ok != want || ok && folder != is {
+			t.Errorf("%q: %v, as a folder %v", name, ok, folder)
 		}
 	}
 }

@@ -18,8 +18,8 @@ const maxLayers = 60
 
 // Keep brings back to the working tree what the command of the stay changed among the files that count, and lets
 // the commands after it see all that it wrote. It takes the place of [Stay.End] for a command that is meant to write, and
-// has passed. Keep brings nothing back and fails if a file in the working tree was edited since the snapshot, or if a
-// removal would lose content that exists nowhere else.
+// has passed. Keep brings nothing back, and its error says why, if a file of the working tree is not what the snapshot has any more, cannot be
+// written, or would be removed although its content exists nowhere else: an edit is never overwritten, nor lost.
 func (s *Stay) Keep(ctx context.Context) (err error) {
 	r := s.room
 	r.mu.Lock()

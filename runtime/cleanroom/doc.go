@@ -43,8 +43,10 @@
 // # What a line hands on
 //
 // A line that is meant to write, and passed, hands on a copy of what it left ([Stay.Keep]): the files that count, which go back to the working
-// tree, with the modes of a clone and in a new .git, and ignored ones. It is made below an open directory, each file is read once, and only the
-// copy is compared and brought back: a process that still has a descriptor of the line's files cannot change it. Of ignored files the layer knows the
+// tree, with the modes of a clone and in a new .git, and ignored ones. All of them go back or none: each replaced file is kept beside the new one,
+// as .NAME.dialect-back-NUMBER, until the last one is there; only a run that is killed meanwhile leaves such files. The layer is made below an open
+// directory, each file is read once, and only the copy is compared and brought back: a process that still has a descriptor of the line's files cannot
+// change it. Of ignored files the layer knows the
 // snapshot that the line ran on, and what else decided it ([Stay.Lower]). A stay that sees them on another one names them ([Stay.Shared]), and so it
 // does with what the layer hides of ignored files below it.
 //
@@ -70,6 +72,6 @@
 // system are shared. A process of the same user that means to can change the checkout between its
 // verification and a read, and can trace commands: that takes another user, or a guard.
 //
-// It is one package of up to 5,400 lines because what a room has, what is mounted over it and what is brought back
+// It is one package of up to 5,700 lines because what a room has, what is mounted over it and what is brought back
 // from it are three views of the same list of paths, and what is installed in it is compared as its checkout is.
 package cleanroom

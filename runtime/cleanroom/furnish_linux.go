@@ -421,7 +421,10 @@ func mountPoint(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o644)
+	if _, err := os.Lstat(to); err == nil {
+		return nil // it may be another user's, who alone may write it
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}

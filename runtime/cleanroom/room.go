@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/overlay"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/tempdir"
@@ -59,13 +60,19 @@ type Options struct {
 	Share []string
 }
 
-// Cache is where the user's checkouts are kept; empty where the user has no such place.
+// Cache is where the user's checkouts are kept, without links, which many a HOME has on its way; empty where the user has no such place.
 func Cache() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(dir, "dialect", "clean")
+	dir = filepath.Join(dir, "dialect", "clean")
+	for at := range regular.Above(dir) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, dir[len(at):])
+		}
+	}
+	return dir
 }
 
 // A Room is the place of the commands of one run. It is made with the first snapshot, by [Room.Take].

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// swapIn renames temp to name, in the same folder, if name is the old file; with a nil old, if there is nothing. The two files change places
-// in one step. What comes out is looked at under the name temp, where nobody writes, and changes back if it is not the old file.
+// swapIn is a [swapper]. The two files change places in one step, and what comes out is looked at under the name temp, where nobody writes.
 //
 // Source: renameat2(2).
 func swapIn(live *os.Root, temp, name string, old isOld) error {
@@ -34,9 +33,5 @@ func swapIn(live *os.Root, temp, name string, old isOld) error {
 	case err != nil || old == nil:
 		return err
 	}
-	ok, err := old(temp)
-	if err == nil && ok {
-		return live.Remove(temp)
-	}
-	return errors.Join(err, errEdited, rename(unix.RENAME_EXCHANGE))
+	return old.look(temp)
 }

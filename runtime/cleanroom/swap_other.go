@@ -4,7 +4,7 @@ package cleanroom
 
 import "os"
 
-// swapIn renames temp to name if name is the old file; with a nil old, if there is nothing.
+// swapIn is a [swapper].
 func swapIn(live *os.Root, temp, name string, old isOld) error {
 	return replace(live, temp, name, old)
 }

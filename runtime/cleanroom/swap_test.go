@@ -3,6 +3,7 @@
 package cleanroom
 
 import (
+	"crypto/sha256"
 	"errors"
 	"os"
 	"path/filepath"
@@ -24,14 +25,25 @@ func TestSwapIn(t *testing.T) {
 		{"deleted", "", "old", errEdited},
 		{"another new file", "mine", "", errEdited},
 	} {
-		for how, swapIn := range map[string]func(*os.Root, string, string, isOld) error{"swapIn": swapIn, "replace": replace} {
+		for how, swap := range map[string]swapper{"swapIn": swapIn, "replace": replace} {
 			live := tree(t, map[string]string{"d/f": tt.has, "d/.temp": "new"})
-			if err := swapIn(live, "d/.temp", "d/f", text(live, tt.old)); !errors.Is(err, tt.err) {
+			ours, err := live.Lstat("d/.temp")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := swap(live, "d/.temp", "d/f", text(live, tt.old)); !errors.Is(err, tt.err) {
 				t.Errorf("%s, %s: %v", tt.name, how, err)
 			}
-			want := map[string]string{"d/f": "new"}
+			want := map[string]string{"d/f": "new", "d/.temp": tt.old}
 			if tt.err != nil {
-				want = map[string]string{"d/f": tt.has, "d/.temp": "new"}
+				want = map[string]string{"d/f": tt.has}
+				if edit, err := (&step{name: "d/f", temp: "d/.temp", ours: ours}).undo(live, swap); edit != "" || err != nil {
+					t.Errorf("%s, %s: %s, %v", tt.name, how, edit, err)
+				}
+			}
+			list, err := filepath.Glob(filepath.Join(live.Name(), "d/.*"))
+			if len(list) > 1 || err != nil {
+				t.Errorf("%s, %s: %v, %v", tt.name, how, list, err)
 			}
 			for _, name := range []string{"d/f", "d/.temp"} {
 				if b, _ := live.ReadFile(name); string(b) != want[name] {
@@ -53,22 +65,33 @@ func TestTakeAway(t *testing.T) {
 		{"removed by both", "", "", os.ErrNotExist},
 	} {
 		live := tree(t, map[string]string{"d/f": tt.has})
-		if err := takeAway(live, "d/.temp", "d/f", text(live, "old")); !errors.Is(err, tt.err) {
+		old := workspace.File{Path: "d/f", Kind: workspace.Regular, Size: 3, SHA256: sha256.Sum256([]byte("old"))}
+		b := &backing{checkout: newCheckout(live.Name(), []workspace.File{old}), live: live, swap: swapIn}
+		err := b.takeAway(t.Context(), "d/f")
+		if !errors.Is(err, tt.err) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if err != nil {
+			if part := new(partError); errors.As(b.undo("d/f", err), &part) {
+				t.Errorf("%s: %v", tt.name, part)
+			}
+		} else if err := b.end(); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if b, _ := live.ReadFile("d/f"); string(b) != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, b, tt.want)
 		}
-		if b, err := live.ReadFile("d/.temp"); err == nil {
-			t.Errorf("%s: %q is left", tt.name, b)
+		if list, err := filepath.Glob(filepath.Join(live.Name(), "d/.*")); len(list) > 0 || err != nil {
+			t.Errorf("%s: %v is left, %v", tt.name, list, err)
 		}
 	}
 }
 
-// TestGoneAndNew: what a line has not, and the snapshot has not, was made meanwhile, and stays.
+// TestGoneAndNew: what a line has not, and the snapshot has not, stays, which was made meanwhile.
 func TestGoneAndNew(t *testing.T) {
 	live := tree(t, map[string]string{"d/f": "mine"})
-	if err := newCheckout(live.Name(), nil).writeBack(t.Context(), live, "", "d/f"); err != nil {
+	b := &backing{checkout: newCheckout(live.Name(), nil), live: live, swap: swapIn}
+	if err := b.change(t.Context(), func(string) string { return "" }, "d/f"); !errors.Is(err, errEdited) {
 		t.Error(err)
 	}
 	if b, err := live.ReadFile("d/f"); string(b) != "mine" {

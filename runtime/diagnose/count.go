@@ -217,8 +217,12 @@ func (c *Counter) ownDenied() (failed int, denied bool) {
 		d.green = true
 	}
 	provesOwn := c.proved > 0 && c.proved == c.tap.Total() // the lines are those of prove -v, which said how it ended
-	if c.found&nodeSummary == 0 && c.found&tapLines != 0 && c.tapPlan && !provesOwn && !c.bailed {
+	if c.found&nodeSummary == 0 && c.found&tapLines != 0 && !provesOwn && !c.bailed {
 		switch total := c.tap.Total(); {
+		case !c.tapPlan:
+			if c.tap.Failed > 0 { // it ended before its plan came
+				d.add(0, c.tap.Failed)
+			}
 		case d.plans != 1, total == 0, c.tap.Failed == 0 && d.planned <= total, d.planned < total:
 			d.green = true
 		case c.tap.Failed > 0:

@@ -438,6 +438,8 @@ func TestForms(t *testing.T) {
 		{"a.c:3:5: warning: unused\na.c:9:1: error: bad\n", "a.c:9: bad", true},
 		{"10:15:01: started\nhttp://localhost:80: up\n", "http://localhost:80: up", false},
 		{"TAP version 13\n# Subtest: cannot be undefined\n    ok 1 - error\n    1..1\nok 1 - cannot be undefined # time=1ms\n1..1\ndone\n", "done", false},
+		{"# tests 5\n# pass 5\n# fail 0\nsh: 1: tsd: not found\nnpm: done\n", "sh: 1: tsd: not found", true},
+		{"# fail 0\n# skip 0\n", "# skip 0", false},
 		{"0 errors, 3 files\n", "0 errors, 3 files", false},
 		{"all is well\n", "all is well", false},
 		{"make: *** [Makefile:3: test] Error 1\n", "make: *** [Makefile:3: test] Error 1", true},

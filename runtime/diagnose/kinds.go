@@ -37,7 +37,8 @@ func sumKinds() []sum {
 		// or both, or words of their own
 		{re: `^Test Suites: (\d+) failed, `, read: failedFiles},
 		{re: `^Tests: +(?:\d+ \w+, )*\d+ total$`, read: ofFiles},
-		{re: `^No tests? (?:files )?found, exiting with code 0$`, read: none},
+		{re: `^No tests? (?:files )?found, exiting with code [01]$`, read: none},
+		{re: `^(?:Incomplete: )?No specs found$`, read: none},
 		{re: `^No tests found related to files changed since `, read: none},
 		{re: `^ Test Files  (\d+) failed `, read: failedFiles},
 		{re: `^ +Tests  no tests$`, read: ofFiles},

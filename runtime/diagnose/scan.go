@@ -119,7 +119,7 @@ func newPlaces() (p placePatterns) {
 	p.shellcheck = c(`^In (\S+) line (\d+):$`)
 	p.raised = c(`^(?:[A-Za-z_][\w.]*\.)?(?:(?:[A-Z]\w*)?(?:Error|Exception)|[A-Z]\w*(?:Exit|Interrupt|Warning))\b(?: \[\w+\])?(?:: .*)?$`)
 	p.frame = c(`^\t` + file + `:(\d+)(?: \+0x[0-9a-f]+)?$`)
-	p.loose = c(`(?i)\b(error|errors|fail|failed|failure|fatal|panic|exception|undefined|cannot|assert\w*)\b|^E\s|^✗|^✖|\bnot ok\b`)
+	p.loose = c(`(?i)\b(error|errors|fail|failed|failure|fatal|panic|exception|undefined|cannot|assert\w*)\b|^E\s|^✗|^✖|\bnot ok\b|: (?:command )?not found$`)
 	p.makefile = c(`^(?:g?make|ninja)(?:\[\d+\])?: \*\*\* \[`)
 	p.ruby = c(`^(\S[^:]*(?::[^:]*>)?|[A-Za-z]:[^:]*):(\d+):in [^:]*: (.+) \(([A-Z]\w*(?:::\w+)*)\)$`)
 	p.rubySyntax = c(`^(\S[^:]*|[A-Za-z]:[^:]*):(\d+): (.+)$`)
@@ -507,6 +507,10 @@ func harmless(t string) bool {
 		return true
 	}
 	lower := strings.ToLower(t)
+	switch strings.TrimLeft(lower, "#ℹ -") { // of node and tape, and of lists of counts
+	case "fail 0", "fail: 0", "fail  0", "failed 0", "failed: 0", "failures: 0", "errors: 0", "error: 0", "errors 0":
+		return true
+	}
 	return strings.Contains(lower, "0 errors") && !strings.Contains(lower, "10 errors") || strings.Contains(lower, "0 failed") && !strings.Contains(lower, "10 failed") || strings.Contains(lower, "no error")
 }
 

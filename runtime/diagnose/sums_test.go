@@ -37,7 +37,7 @@ func runners() []runner {
 			"vitest", []string{" Test Files  no tests\n      Tests  no tests\n", "No test files found, exiting with code 0\n"},
 			" Test Files  1 passed (1)\n      Tests  3 passed (3)\n", "      Tests  1 failed | 2 passed (3)\n", []string{"Tests no tests\n", "vitest exiting with code 0\n"},
 		}, {
-			"jest", []string{"No tests found, exiting with code 0\n", "Tests:       2 skipped, 2 total\n", "No tests found related to files changed since last commit.\n"},
+			"jest", []string{"No tests found, exiting with code 0\n", "No tests found, exiting with code 1\n", "Tests:       2 skipped, 2 total\n", "No tests found related to files changed since last commit.\n"},
 			"Tests:       3 passed, 3 total\n", "Tests:       1 failed, 2 passed, 3 total\n", []string{"No tests found in the archive\n"},
 		}, {
 			"jest, a file that does not load", nil, "Test Suites: 1 passed, 1 total\nTests:       3 passed, 3 total\n",
@@ -124,6 +124,8 @@ func runners() []runner {
 			"sbt", []string{"[info] No tests were executed.\n", "[info] Passed: Total 2, Failed 0, Errors 0, Passed 0, Skipped 2\n"},
 			"[info] Tests: succeeded 3, failed 0, canceled 0, ignored 0, pending 0\n[info] Passed: Total 3, Failed 0, Errors 0, Passed 3\n", "[error] Failed: Total 3, Failed 1, Errors 0, Passed 2\n",
 			[]string{"[info] No tests today\n"},
+		}, {
+			"jasmine", []string{"No specs found\n", "Incomplete: No specs found\n"}, "3 specs, 0 failures\n", "3 specs, 1 failure\n", []string{"No specs found in x\n"},
 		}, {
 			"ScalaTest, a suite that was aborted", nil, "", "Tests: succeeded 2, failed 1, canceled 0, ignored 0, pending 0\n*** 1 SUITE ABORTED ***\n", nil,
 		}, {

@@ -29,6 +29,7 @@
 package keyfd
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -38,6 +39,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
@@ -106,9 +108,11 @@ func read(text string) (private, open string, err error) {
 		return "", "", notOpen(fd)
 	}
 	open = inspect(f)
-	b, err := io.ReadAll(io.LimitReader(f, maxKey+1))
+	b, err := line(f)
 	defer clear(b)
 	switch {
+	case errors.Is(err, errSilent):
+		return "", "", fmt.Errorf("descriptor %d: no key came within %v: write it whole, and end the line or close the pipe", fd, patience)
 	case err != nil:
 		return "", "", fmt.Errorf("the key cannot be read from descriptor %d: %w", fd, regular.Reason(err))
 	case len(b) == 0:
@@ -117,6 +121,40 @@ func read(text string) (private, open string, err error) {
 		return "", "", fmt.Errorf("descriptor %d holds more than a key", fd)
 	}
 	return strings.TrimSpace(string(b)), open, nil
+}
+
+// patience bounds the wait for a key. A pipe whose other end somebody holds open has no end to wait for.
+var patience = 10 * time.Second
+
+var errSilent = errors.New("silent")
+
+// line reads up to the end of a line, as a key is one, or of the file.
+func line(f *os.File) ([]byte, error) {
+	type result struct {
+		b   []byte
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		b := make([]byte, 0, maxKey+1)
+		for {
+			n, err := f.Read(b[len(b):cap(b)])
+			b = b[:len(b)+n]
+			if errors.Is(err, io.EOF) || err == nil && (len(b) == cap(b) || bytes.IndexByte(b, '\n') >= 0) {
+				err = nil
+			} else if err == nil {
+				continue
+			}
+			done <- result{b, err}
+			return
+		}
+	}()
+	select {
+	case r := <-done:
+		return r.b, r.err
+	case <-time.After(patience): // the reader ends with the process
+		return nil, errSilent
+	}
 }
 
 func notOpen(fd int) error {

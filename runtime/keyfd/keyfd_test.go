@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -286,6 +287,34 @@ func TestTakeRefuses(t *testing.T) {
 	for text, want := range map[string]string{"": "not the number", "x": "not the number", "-1": "not the number", "2": "standard stream", "987": "descriptor 987 is not open; bash opens it for one command: 987< <(cat boss.key)"} {
 		if _, err := Take(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestOpenPipe has somebody hold the other end of the pipe open: a key ends with its line, and what does not come is not waited for.
+func TestOpenPipe(t *testing.T) {
+	defer func(was time.Duration) { patience = was }(patience)
+	patience = 50 * time.Millisecond
+	for text, want := range map[string]string{"key\n": "key", "key": "no key came within 50ms", "": "no key came within 50ms"} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if _, err := w.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+		fd, err := unix.Dup(int(r.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		got, _, err := read(strconv.Itoa(fd))
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

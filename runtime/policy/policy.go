@@ -33,6 +33,7 @@
 package policy
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -173,6 +174,8 @@ type State struct {
 	Unseen string
 	// Elsewhere is a complaint that other rules are meant than those of the matrix that was found.
 	Elsewhere string
+	// Above is, where that is the complaint, the path of the matrix that HEAD has above the folder of one that is new.
+	Above string
 }
 
 // Has reports whether the baseline is a commit, and has something at an absolute path, a link
@@ -297,6 +300,8 @@ func (s State) Complaint() string {
 	var what []string
 	for _, c := range s.Changes {
 		switch {
+		case c.lineEnds():
+			what = append(what, c.Path+" differs in its line ends alone")
 		case c.Old == nil:
 			what = append(what, c.Path+" is not in it")
 		case c.New == nil:
@@ -306,6 +311,18 @@ func (s State) Complaint() string {
 		}
 	}
 	return fmt.Sprintf("the matrix is not that of %s: %s", s.Against, strings.Join(what, ", "))
+}
+
+// lineEnds reports whether the two differ in nothing but the ends of their lines, as where git wrote other ones into the folder than it keeps.
+func (c Change) lineEnds() bool {
+	lf := func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
+	return c.Old != nil && c.New != nil && bytes.Equal(lf(c.Old), lf(c.New))
+}
+
+// LineEnds reports whether the rules differ from the baseline's in nothing but the ends of lines. That is a difference: a program that a binding pins
+// may mean another one by them.
+func (s State) LineEnds() bool {
+	return s.Unknown == "" && s.Elsewhere == "" && len(s.Changes) > 0 && !slices.ContainsFunc(s.Changes, func(c Change) bool { return !c.lineEnds() })
 }
 
 // A Loader loads the matrix that is to be compared, with read in the place of the disk.

@@ -160,6 +160,17 @@ func helper(what string, args []string) int {
 		if until, _ := strconv.ParseInt(args[1], 10, 64); time.Now().Unix() < until {
 			spawnQuick(args)
 		}
+	case "chain": // FILE N: each of N processes starts the next in a session of its own and leaves at once; the last one stays
+		if n := number(1); n > 0 {
+			null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+			if _, err := os.StartProcess(self(), []string{os.Args[0], "chain", args[0], strconv.Itoa(n - 1)}, &os.ProcAttr{
+				Files: []*os.File{null, null, null}, Sys: &syscall.SysProcAttr{Setsid: true}, Env: os.Environ()}); err != nil {
+				return 7
+			}
+			return 0
+		}
+		report(args)
+		stay()
 	default:
 		panic("no such helper: " + what)
 	}

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -17,6 +18,8 @@ const (
 	// looks is how often what outlives a command is looked at before it counts as left, and pause is between two of them. They are
 	// counted, as a clock goes on while a busy machine runs none of the processes.
 	looks, pause = 10, 5 * time.Millisecond
+	// longest bounds the looks at what forks its way on: each process of such a chain lives only to start the next.
+	longest = 400
 	// mostLeft bounds how many are named.
 	mostLeft = 20
 )
@@ -28,8 +31,12 @@ const (
 // What carries no mark of a command, and is in the session of none, may have been left by
 // any that ran: it is named by the last of those that ran at the same time.
 func (w *watcher) nameLeft() {
-	left, text := w.launcher.platform.name(settled(w.leftNow))
-	if len(left) == 0 {
+	list, forks := settled(w.leftNow, forked)
+	left, text := w.launcher.platform.name(list)
+	switch {
+	case forks:
+		text = cmp.Or(text, LeftRunning+"something") + ", which goes on starting others"
+	case len(left) == 0:
 		return
 	}
 	w.result.Left = append(w.result.Left, left...)
@@ -58,6 +65,9 @@ func (p *platform) name(list []proc) (left []Left, text string) {
 			names = append(names, strconv.Itoa(q.pid)+" "+name)
 		}
 	}
+	if len(names) == 0 {
+		return nil, ""
+	}
 	text = LeftRunning + strings.Join(names, ", ")
 	if n := len(list) - len(names); n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
@@ -74,7 +84,8 @@ func (p *platform) wasNamed(q *proc) bool {
 
 // nameOthers names what is left by children of this process that are not commands.
 func (p *platform) nameOthers() (left []Left, text string) {
-	return p.name(settled(p.ownOrphans))
+	list, _ := settled(p.ownOrphans, forked)
+	return p.name(list)
 }
 
 // ownOrphans returns the orphans that another launcher of this process has no part in.
@@ -85,14 +96,24 @@ func (p *platform) ownOrphans() []proc {
 	})
 }
 
-// settled returns what list does once nothing is left of it, or at the last look.
-func settled(list func() []proc) []proc {
-	left := list()
-	for i := 0; i < looks && len(left) > 0; i++ {
+// settled returns what list does once nothing is left of it, or at the last look. Where something ended since the look before, as forked says, what it
+// started may not be in the list yet: one that is empty proves nothing. forks reports whether that went on until the end.
+func settled(list func() []proc, forked func() bool) (left []proc, forks bool) {
+	left, forks = list(), forked()
+	for i, n := 0, 0; n < longest && (forks || i < looks && len(left) > 0); n++ {
+		if i++; forks {
+			i = 0
+		}
 		time.Sleep(pause)
-		left = list()
+		left, forks = list(), forked()
 	}
-	return left
+	return left, forks
+}
+
+// forked takes the status of what ended among the orphans, and reports whether there was any.
+func forked() bool {
+	_, zombie := haveChildren()
+	return zombie && reapOrphans(adopted()) > 0
 }
 
 // leftNow returns what is left of the command, and not named yet.

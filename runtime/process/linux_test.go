@@ -295,18 +295,37 @@ func TestLeftRunning(t *testing.T) {
 			t.Errorf("%v, alive %v", err, alive(list))
 		}
 	})
+	t.Run("a chain", func(t *testing.T) {
+		leaks(t)
+		l := start(t)
+		file := filepath.Join(t.TempDir(), "pids")
+		res := l.Run(context.Background(), command(t, "chain", file, "40"))
+		list := pids(file)
+		if res.ExitCode != 0 || len(list) != 1 || len(res.Left) != 1 || res.Left[0].PID != list[0] || len(res.Notes) != 1 {
+			t.Errorf("%v: got %+v", list, res)
+		}
+		if err := l.EndLeft(true); err != nil || len(alive(list)) > 0 {
+			t.Errorf("%v, alive %v", err, alive(list))
+		}
+	})
 	t.Run("for a moment", func(t *testing.T) {
+		never := func() bool { return false }
 		for gone, want := range map[int]int{0: 0, 1: 0, looks: 0, looks + 1: 1} {
 			n := 0
-			left := settled(func() []proc {
+			left, forks := settled(func() []proc {
 				if n++; n > gone {
 					return nil
 				}
 				return []proc{{}}
-			})
-			if len(left) != want {
+			}, never)
+			if len(left) != want || forks {
 				t.Errorf("gone after %d looks: %v", gone, left)
 			}
+		}
+		n := 0
+		_, forks := settled(func() []proc { n++; return nil }, func() bool { return n < 3 })
+		if n != 3 || forks {
+			t.Errorf("what ended at the second look: %d looks, %t", n, forks)
 		}
 	})
 }

@@ -92,9 +92,12 @@ var (
 		return regexp.MustCompile(`["']?((?:[\w-]|\\[uU][0-9a-fA-F]{4,8})+)["']?[ \t]*([=:]+[ \t]*|[ \t])`)
 	})
 	stated = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:"""((?:"{0,2}[^"])*)"""|'''((?:'{0,2}[^'])*)'''|"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)')[ \t]*(?:[}\]#\r\n]|\z|,[ \t]*(?:[\r\n]|["']?[\w.-]+["']?[ \t]*[=:]))`)
+		return regexp.MustCompile(`^(?:"""((?:"{0,2}[^"])*)"""|'''((?:'{0,2}[^'])*)'''|"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)')[ \t]*(?:[}\]#\r\n]|\z|,\s*(?:\z|[}\]#]|["']?[\w.-]+["']?[ \t]*[=:]))`)
 	})
-	unsecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9]+|true|false|null)\b`) })
+	continued = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:"[^"\n]*"|'[^'\n]*')[ \t]*(?:[^=: \t]|$)`) }) // a value alone on the next line
+	unsecret  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:[0-9]+|true|false|null)[ \t]*(?:[,}\]#\r\n]|\z)`)
+	})
 )
 
 // named returns the values that stand in text, a matrix or a list of MCP servers, beside names as secrets have, with their
@@ -153,7 +156,8 @@ func open(text []byte) int {
 	for _, quote := range []string{`"""`, "'''"} {
 		if rest, ok := bytes.CutPrefix(text, []byte(quote)); ok {
 			if i := bytes.Index(rest, []byte(quote)); i >= 0 {
-				return i + 2*len(quote)
+				end := i + 2*len(quote)
+				return end + open(text[end:]) // what comes behind it on its line
 			}
 			return len(text)
 		}
@@ -161,7 +165,7 @@ func open(text []byte) int {
 	depth, quote, seen := 0, byte(0), false
 	for i, c := range text {
 		switch {
-		case c == '\n' && seen && depth <= 0:
+		case c == '\n' && seen && depth <= 0 && !continued().Match(text[i:]):
 			return i
 		case c == '\n':
 			quote = 0

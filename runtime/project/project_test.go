@@ -220,7 +220,7 @@ func TestHideNamed(t *testing.T) {
 		`tool = "pytest --token=` + secret + ` --co --q" x`:       "--co --q",
 		"# password = '''\ntool = \"pytest --co\"\nk = 1 x":       "",
 		`secrets = ["alphabetical"] x`:                            "alphabetical",
-		`max_tokens = 123456789 x`:                                "123456789",
+		`max_tokens = 123456789`:                                  "123456789",
 		`env = { API_TOKEN = Bearer ` + secret + ` }`:             "",
 		`env = { API_TOKEN = ["` + secret + `"] }`:                "",
 		`env = { API_TOKEN = { a = "` + secret + `" } }`:          "",
@@ -233,6 +233,10 @@ func TestHideNamed(t *testing.T) {
 		`env = { "API_TOK\u0045N" = "` + secret + `", Y = }`:      "",
 		`env.API_TOKEN = ` + secret:                               "",
 		"env = { API_TOKEN = [\n\"a]\",\n\"" + secret + "\"] }":   "",
+		`env = { API_TOKEN = """abc""" + "` + secret + `" }`:      "",
+		`env = { API_TOKEN = true ` + secret + ` }`:               "",
+		"env = { API_TOKEN = \"ab\",\n\"" + secret + "\" }":       "",
+		"env = { API_TOKEN = \"ab\",\nX = 1\n} x":                 "X = 1",
 		`env = { API_TOKEN = ""` + secret + `"", X = }`:           "",
 	} {
 		text = "[commands.x]\n" + text

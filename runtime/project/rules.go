@@ -198,7 +198,7 @@ func Trusted(ctx context.Context, run git.Runner, m *routing.Matrix, base, dir s
 		c.Foreign = foreign(ctx, run, m.Root, c.Path, c.New, c.Own, true) || b.Foreign(filepath.Join(m.Root, filepath.FromSlash(c.Path)))
 	}
 	if dir != "" {
-		if state.Elsewhere = elsewhere(b, m, state, base, dir); state.Elsewhere == "" {
+		if state.Elsewhere, state.Above = elsewhere(b, m, state, base, dir); state.Elsewhere == "" {
 			state.Elsewhere = nearer(ctx, run, m, dir)
 		}
 	}
@@ -287,11 +287,11 @@ func foreign(ctx context.Context, run git.Runner, root, name string, content []b
 
 // elsewhere says that another matrix is meant for dir than m, which was found: one that is nearer in
 // the baseline, the one above that the baseline has where m is new, or, without a base,
-// one that the user has pinned. Who may write the files chooses what is found.
-func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, dir string) string {
+// one that the user has pinned. Who may write the files chooses what is found. above is the path of a matrix above that HEAD has.
+func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, dir string) (complaint, above string) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return ""
+		return "", ""
 	}
 	pinned, nearer := policy.IsPinned(m.Root), true
 	for at := range regular.Above(dir) {
@@ -299,14 +299,14 @@ func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, 
 		path := filepath.Join(at, routing.FileName)
 		switch {
 		case nearer && b.Has(path):
-			return fmt.Sprintf("%s is gone: %s has it", place.Short(path), b.Name)
+			return fmt.Sprintf("%s is gone: %s has it", place.Short(path), b.Name), ""
 		case state.New && !nearer && at != m.Root && b.Has(path):
-			return fmt.Sprintf("%s is new, and nearer than %s, which is the matrix of this folder in %s: commit it, or trust it with `dialect trust`", place.Short(m.Path), place.Short(path), b.Name)
+			return fmt.Sprintf("%s is new, and nearer than %s, which is the matrix of this folder in %s: commit it, or trust it with `dialect trust`", place.Short(m.Path), place.Short(path), b.Name), path
 		case base == "" && at != m.Root && (nearer || !pinned) && policy.IsPinned(at):
-			return fmt.Sprintf("you pinned the project at %s, but the nearest matrix is %s; run `dialect trust` to pin that one as well", at, place.Short(m.Path))
+			return fmt.Sprintf("you pinned the project at %s, but the nearest matrix is %s; run `dialect trust` to pin that one as well", at, place.Short(m.Path)), ""
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // nearer says that a repository between dir and m has a matrix of its own for dir, which is gone, or may have one: files above a repository are not

@@ -736,6 +736,9 @@ func rerun(script DocScript, file, at, text string) string {
 	if script.Path == "" {
 		return Command(append(append(words, flagsOf(script.Flags, text)...), "-e", text))
 	}
+	if strings.HasPrefix(file, "-") {
+		file = "./" + file
+	}
 	return Command(append(append(words, script.Flags...), file+":"+at))
 }
 

@@ -36,9 +36,6 @@ var hideCases = []struct {
 		r.write("lib/.gitignore", "*\n")
 		r.write("lib/evil.py", "x")
 	}, want: []string{"added lib/.gitignore (untracked)", "added lib/evil.py (untracked)"}},
-	{name: "a file named .git", hide: func(r *repo) { r.write("lib/.git", "x") }, want: []string{"added lib/.git (untracked)"}},
-	{name: "a directory named .git", hide: func(r *repo) { r.write("cfg/.git/HEAD", "x"); r.write("cfg/.git/conf", "x") },
-		want: []string{"added cfg/.git/HEAD (untracked)", "added cfg/.git/conf (untracked)"}},
 	{name: "info/exclude", hide: func(r *repo) {
 		r.write(".git/info/exclude", "evil*\n")
 		r.write("evil.py", "x")
@@ -226,6 +223,63 @@ func TestNothingHides(t *testing.T) {
 				t.Errorf("--tree HEAD would not take what is committed: %v", before.Beyond.List)
 			}
 		})
+	}
+}
+
+// TestNamedGit changes what is named .git below the root and is not a repository: git has it in no tree, and commands read it all the same.
+func TestNamedGit(t *testing.T) {
+	for name, files := range map[string][]string{
+		"a file": {"lib/.git"}, "a directory": {"lib/.git/conf"}, "one with a name of git's own": {"lib/.git/HEAD", "lib/.git/conf"},
+		"alone in its directory": {"cfg/.git/conf"}, "deep": {"cfg/.git/a/.git/b"}, "in the place of a submodule's": {"sub/.git"},
+		"beside a nested repository": {"lib/.git/HEAD", "lib/.git/objects/x", "lib/.git/refs/x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, git := range []bool{true, false} {
+				r := newRepo(t)
+				r.write("lib/a", "a")
+				r.commit()
+				if strings.HasPrefix(files[0], "sub/") {
+					withSubmodule(r)
+					r.do(os.RemoveAll(r.path("sub/.git")))
+				}
+				if !git && len(files) < 3 {
+					r.do(os.RemoveAll(r.path(".git")))
+				}
+				seen := make(map[[32]byte]bool)
+				for _, content := range []string{"", "ok", "bad"} {
+					for _, file := range files {
+						if content != "" {
+							r.write(file, content)
+						}
+					}
+					s := r.take(Options{})
+					if seen[s.Bytes] {
+						t.Errorf("with git %v: the bytes are the same with %q in %s", git, content, files[0])
+					}
+					seen[s.Bytes] = true
+				}
+			}
+		})
+	}
+}
+
+// TestNestedGit: the inside of a repository is not of the files, with git and without.
+func TestNestedGit(t *testing.T) {
+	for _, git := range []bool{true, false} {
+		r := newRepo(t)
+		r.write("a", "a")
+		r.commit()
+		r.do(exec.Command("git", "init", "-q", r.path("n")).Run())
+		r.write("n/b", "b")
+		if !git {
+			r.do(os.RemoveAll(r.path(".git")))
+		}
+		before := r.take(Options{})
+		r.write("n/.git/description", "another")
+		if after := r.take(Options{}); before.Bytes != after.Bytes {
+			t.Errorf("with git %v: the bytes changed", git)
+		}
 	}
 }
 

@@ -37,10 +37,28 @@ var stoodCases = []struct {
 	{"a store that is being made", "", func(r *repo) { r.do(os.Mkdir(r.path(".dialect"), 0o755)) }, nil},
 	{"a stranger in .dialect", "", func(r *repo) { r.write(".dialect/conf", "x") }, []string{".dialect: a cache"}},
 	{"a store", "", func(r *repo) {
-		for _, n := range []string{"store/receipts.db", "store/receipts.db-wal", ".gitignore", "log/runs/x", "lock/x"} {
+		r.write("d/routing.toml", "")
+		r.commit()
+		for _, n := range []string{"store/receipts.db", "store/receipts.db-wal", ".gitignore", "log/redact", "log/runs/r-0123456789abcdef", "log/sha256/ab/" + strings.Repeat("c", 62), "lock/x"} {
 			r.write("d/.dialect/"+n, "x")
 		}
 	}, nil},
+	{"other names among the logs of the root", "", func(r *repo) { r.write(".dialect/log/strict-off", "x") }, []string{".dialect: a cache"}},
+	{"a file among the blobs", "", func(r *repo) { r.write(".dialect/log/sha256/ab/off", "x") }, []string{".dialect: a cache"}},
+	{"a folder in the place of a store's file", "", func(r *repo) { r.write(".dialect/store/receipts.db-audit/off", "x") }, []string{".dialect: a cache"}},
+	{"a folder in the place of a lock", "", func(r *repo) { r.write(".dialect/lock/d/off", "x") }, []string{".dialect: a cache"}},
+	{"a link in the place of a run", "", func(r *repo) {
+		r.write(".dialect/log/runs/x", "x")
+		r.do(os.Rename(r.path(".dialect/log/runs/x"), r.path(".dialect/log/redact")))
+		r.do(os.Symlink("../redact", r.path(".dialect/log/runs/r-0123456789abcdef")))
+	}, []string{".dialect: a cache"}},
+	{"a file in the place of the logs", "", func(r *repo) { r.write(".dialect/log", "x") }, []string{".dialect: a cache"}},
+	{"names of a store's in a folder without a matrix", "", func(r *repo) { r.write("d/.dialect/store/receipts.db", "x") }, []string{"d/.dialect: a cache"}},
+	{"other names among the logs", "", func(r *repo) {
+		r.write("d/routing.toml", "")
+		r.commit()
+		r.write("d/.dialect/log/strict-off", "x")
+	}, []string{"d/.dialect: a cache"}},
 	{"an ignored cache", "__pycache__/\n.pytest_cache\n", func(r *repo) {
 		r.write("lib/__pycache__/a.pyc", "x")
 		r.write(".pytest_cache/v/x", "x")

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 	"github.com/command-dialect/dialect/runtime/workspace/ignore"
 )
@@ -47,6 +49,7 @@ type walk struct {
 	matches *ignore.Budget
 
 	stood map[string]string // see [Tracker]
+	first bool              // it is the first of its root: what stands there now stood there before
 
 	reached atomic.Bool // project was walked
 	written atomic.Bool // writing is there, and nothing hides it
@@ -83,6 +86,9 @@ type place struct {
 	cache  string // the cache, of [DefaultCaches], that alone hides this: from the root, empty for none
 	fake   bool   // its .git is not a repository
 	loose  bool   // it is below such a .git: no commit holds what is in here
+	// project says that cache is the folder of a store beside which a matrix is, or which is in the root of the walk or of the project: elsewhere
+	// dialect makes none.
+	project bool
 }
 
 func (p place) join(name string) string {
@@ -176,7 +182,7 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 	if err != nil {
 		return w.fault(p.path, err)
 	}
-	if len(names) == 0 && p.counts() && (p.cache == "" || !ofStore(p.path, p.cache)) {
+	if len(names) == 0 && p.counts() && (p.cache == "" || !p.ofStore(p.path, true)) {
 		w.leave(p.path, "an empty directory"+remedy)
 	}
 	slices.Sort(names) // what is sorted is found at once, see [git.Index.Find]
@@ -328,8 +334,13 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		if hidden && cache == "" && !link && !below {
 			return nil
 		}
+		project := p.project
+		if cache == path && name == archive.Folder {
+			_, err := d.lstat(plan.MatrixFile)
+			project = err == nil || p.path == "" || p.path == w.project
+		}
 		c.add(d, func(s *scratch) error {
-			return w.enter(c, s, d, p, name, link, place{tree: p.tree, path: path, ignore: p.ignore, hidden: hidden, cache: cache, loose: p.loose || name == ".git"}, again)
+			return w.enter(c, s, d, p, name, link, place{tree: p.tree, path: path, ignore: p.ignore, hidden: hidden, cache: cache, loose: p.loose || name == ".git", project: project}, again)
 		})
 		return nil
 	}
@@ -352,7 +363,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 				return err
 			}
 		}
-		if !named && p.cache != "" && !ofStore(path, p.cache) {
+		if !named && p.cache != "" && !(p.ofStore(path, false) && st.kind.regular()) {
 			w.leave(p.cache, "a cache"+remedy+byMatrix)
 		}
 		if named || p.hidden {
@@ -378,6 +389,57 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 	return nil
 }
 
+// strangers notes what is in the folder of a store, of which nothing is tracked, and was not made by dialect, by names and kinds. Of blobs there may be
+// very many: their names alone are looked at.
+func (w *walk) strangers(s *scratch, d *folder, p place) error {
+	names, err := d.names(s.buf)
+	if err != nil && !gone(err) {
+		return w.fault(p.path, err)
+	}
+	stranger := func() { w.leave(p.cache, "a cache"+remedy+byMatrix) }
+	for _, name := range names {
+		path := p.join(name)
+		if named, err := w.ignores(p, path, name, false); err != nil || named {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		inside := path[len(p.cache)+1:]
+		folder, ok := archive.Makes(inside)
+		switch {
+		case !ok:
+			stranger()
+		case folder:
+			sub, err := d.sub(name)
+			if swapped(err) {
+				stranger()
+			}
+			if gone(err) || swapped(err) {
+				continue
+			}
+			if err != nil {
+				return w.fault(path, err)
+			}
+			below := p
+			below.path = path
+			err = w.strangers(s, sub, below)
+			sub.release()
+			if err != nil {
+				return err
+			}
+		case strings.HasPrefix(inside, "log/sha256/"):
+		default:
+			if st, err := d.lstat(name); err == nil && !st.kind.regular() {
+				stranger()
+			} else if err != nil && !gone(err) {
+				return w.fault(path, err)
+			}
+		}
+	}
+	return w.ctx.Err()
+}
+
 // enter walks a directory inside d, which may be a repository of its own.
 func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link bool, inner place, again bool) error {
 	sub, err := d.sub(name)
@@ -392,6 +454,12 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 	}
 	defer sub.release()
 	path := inner.path
+	if inner.project && inner.cache == path && !p.tree.index.Folder(p.inside(path)) {
+		if !w.first {
+			return nil
+		}
+		return w.strangers(s, sub, inner)
+	}
 	if w.repo == nil || p.tree.index.Folder(p.inside(path)) || inner.hidden && !link {
 		return w.folder(c, s, sub, inner)
 	}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -31,11 +30,15 @@ func DefaultCaches() []string {
 	return []string{archive.Folder, ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"}
 }
 
-// ofStore reports whether name, a cache or a path inside of it, is the folder of a store or what
-// dialect itself writes there. The folder is empty for a moment, before the first run of a
+// ofStore reports whether name, a cache or a path inside of it, is the folder of the store of a project or what
+// dialect itself makes there, of that kind. The folder is empty for a moment, before the first run of a
 // project makes its store.
-func ofStore(name, cache string) bool {
-	return path.Base(cache) == archive.Folder && (name == cache || archive.Writes(name[len(cache)+1:]))
+func (p place) ofStore(name string, folder bool) bool {
+	if !p.project || name == p.cache {
+		return p.project && folder
+	}
+	as, ok := archive.Makes(name[len(p.cache)+1:])
+	return ok && as == folder
 }
 
 // Slow is how long a snapshot may take before a program says what it waits for. A filter of the project, which git runs over its files, can
@@ -339,7 +342,7 @@ func workers() int { return min(4, max(2, runtime.GOMAXPROCS(0))) }
 func (t *Tracker) begin(ctx context.Context, root string, f git.ObjectFormat) (*walk, error) {
 	w := &walk{
 		ctx: ctx, root: root, format: f, start: time.Now(), matches: ignore.NewBudget(ctx),
-		left: make(map[string]string), unstored: make(map[string]bool),
+		first: t.stood[root] == nil, left: make(map[string]string), unstored: make(map[string]bool),
 		caches: make(map[string]bool), unnamed: make(map[string]bool), except: make(map[string]bool), attributes: make(map[string][]byte), rules: make(map[string][]byte), heads: make(map[string]checkedOut), places: make(map[string]place),
 	}
 	for _, name := range slices.Concat(DefaultCaches(), t.options.Caches) {

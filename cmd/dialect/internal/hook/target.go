@@ -125,10 +125,10 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 	default:
 		out.say = "dialect refused this " + what + ": " + string(l.res.Verdict) + ": " + subject + " is not verified: " + l.evidence.Why + "\n"
 		// A verdict tells a person to stash; an agent would put away what others are at work on.
-		if command, stash := strings.CutPrefix(next(l.doc), "git stash --include-untracked && "); stash {
+		if command := l.q.SetAside(); command != "" && strings.Contains(next(l.doc), command) {
 			out.say += "commit what you changed, then run: " + command
 		} else {
-			out.say += "run: " + command
+			out.say += "run: " + next(l.doc)
 		}
 	}
 	out.say = diag.PrintableLines(out.say)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
-	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -258,6 +256,12 @@ func (q *Question) unnamed(res *verify.Result) string {
 // rulesText says what the rules, those of a matrix, were compared with.
 func rulesText(matrix string, s policy.State) string {
 	switch {
+	case s.Lacks:
+		return "rules that " + s.Against + " does not have"
+	case s.Above != "":
+		return "rules nearer than those of " + s.Against
+	case s.Complaint() != "" && s.LineEnds():
+		return "rules with other line ends than in " + s.Against
 	case s.Complaint() != "":
 		return "rules CHANGED"
 	case s.New:
@@ -277,23 +281,6 @@ func rulesText(matrix string, s policy.State) string {
 
 // headOnly is what a verdict says where an agent can have committed the rules.
 const headOnly = "rules compared with HEAD only"
-
-// upstream names the remote branch that most projects merge into, where the repository of dir has it; empty if it does
-// not. That it exists is advice: what it points to, --base resolves and prints.
-func upstream(dir string) string {
-	repository := filepath.Join(place.Repository(dir), ".git")
-	if text, err := regular.Read(repository, 4096); err == nil { // a worktree: "gitdir: REPOSITORY/worktrees/NAME"
-		path, _ := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-		repository = filepath.Dir(filepath.Dir(path))
-	}
-	packed, _ := regular.Read(filepath.Join(repository, "packed-refs"), 1<<20)
-	for _, name := range []string{"origin/main", "origin/master"} {
-		if place.Exists(filepath.Join(repository, "refs", "remotes", filepath.FromSlash(name))) || strings.Contains(string(packed), " refs/remotes/"+name+"\n") {
-			return name
-		}
-	}
-	return ""
-}
 
 // session says what the session of a notary rests on, for which a key vouches.
 func (q *Question) session(res *verify.Result) string {
@@ -335,7 +322,7 @@ func (q *Question) trust(res *verify.Result) string {
 	}
 	rules := rulesText(q.matrix.Name, q.state)
 	if rules == headOnly {
-		if name := upstream(q.root); name != "" {
+		if name := q.base(); name != "" {
 			rules += ": --base " + name + " would compare them with what was merged"
 		}
 	}

@@ -2,7 +2,7 @@
 // the trusted rules and of the present files, has the log answer it, and says what the answer
 // is, what it rests on, and what to do where it is no.
 //
-// It is one package of up to 2,800 lines because the words of an answer, and the command that comes next, depend on all
+// It is one package of up to 3,100 lines because the words of an answer, and the command that comes next, depend on all
 // that was asked: the files, the rules, the flags and the store.
 package inquiry
 
@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -102,6 +103,7 @@ type Question struct {
 	beyond    string                      // how the files that were tested differ from the commit that is asked about
 	lost      string                      // path of the matrix that HEAD has and that is gone here
 	pinned    bool                        // the matrix that is gone is one that the user has pinned
+	unstashed string                      // tests the commit that is asked about, once what is not of it is set aside
 	remedy    string                      // what to do where all that changed is new
 	lacks     bool                        // the commit that is asked about, or the base, has no matrix
 	statement *receipts.Notary            // of the session that a bundle is of; nil for none
@@ -160,7 +162,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	} else {
 		q.commit, m, findings, err = project.LoadMatrixOf(ctx, rev, dir, o.Routing)
 		if q.commit == nil {
-			return nil, exit.Usagef("--tree: %v", err)
+			return nil, noCommit(ctx, "--tree", dir, rev, err)
 		}
 	}
 	lacks := err == nil && rev != "" && project.IsAbsent(m)
@@ -196,7 +198,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		case err != nil && o.Base == "":
 			return nil, exit.Failf(exit.Refused, "%v", err)
 		case err != nil:
-			return nil, exit.Usagef("%v", err)
+			return nil, noCommit(ctx, "--base", dir, o.Base, err)
 		}
 		if o.Base != "" && q.Level > receipts.LevelHash && !workspace.IsHash(o.Base) {
 			return nil, exit.Usagef("--base %s: with --key, the base must be a full commit hash: anyone who can write to the repository can move a branch or tag", o.Base).
@@ -204,6 +206,9 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		}
 		if q.lacks = lacks || state.Lacks; lacks {
 			state.Unseen = fmt.Sprintf("%s has no %s: nothing says what its files have to pass", rev, m.Name)
+			if o.Base == "" {
+				state.Changes = nil // all of it: the commit is older than the matrix
+			}
 		}
 		q.state, q.trusted, q.Policy = state, baseline, state.Complaint()
 		q.rules = trusted
@@ -247,6 +252,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 func (q *Question) At(t receipts.Tree) *Question {
 	other := *q
 	other.Tree, other.NoTree, other.Commit, other.snapshot = &t, "", false, nil
+	other.Scopes = nil // they are about the present files
 	return &other
 }
 
@@ -290,7 +296,7 @@ func NamedTree(ctx context.Context, name string, o Options) (*receipts.Tree, err
 		case len(name) == 40 && strings.Trim(name, "0123456789abcdef") == "":
 			return &receipts.Tree{Tree: name}, nil // a tree, not a commit
 		}
-		return nil, exit.Usagef("--tree: %v", err)
+		return nil, noCommit(ctx, "--tree", ".", name, err)
 	}
 	q, err := New(ctx, o, "")
 	switch {
@@ -416,6 +422,7 @@ func (q *Question) checkRoot(root string) {
 	if err == nil && want == root {
 		return
 	}
+	q.state.Above = ""
 	q.state.Elsewhere = fmt.Sprintf("the root of the repository is %s, and not %s", root, q.o.Root)
 	q.Policy = q.state.Elsewhere
 }
@@ -556,8 +563,8 @@ func checkState(dir, store string) error {
 	if err := sqlite.CheckState(dir); errors.Is(err, sqlite.ErrNoOwners) {
 		return exit.Usagef("--state %s: %v", dir, err).Hint("keep a checkpoint where the commands cannot write: dialect receipts checkpoint, and --since FILE")
 	} else if errors.Is(err, sqlite.ErrUnread) {
-		return exit.Usagef("--state %s: %v", dir, err).Hint("ask the version that wrote it; or forget what it kept, if it does not matter whether the log was cut before now: %s",
-			report.Command([]string{"rm", place.Short(sqlite.StateFile(dir))}))
+		return exit.Usagef("--state %s: %v", dir, err).Hint("ask the version that wrote it; or, if it does not matter whether the log was cut before now, remove %s, and with it all that it remembers",
+			place.Short(sqlite.StateFile(dir)))
 	} else if err != nil {
 		return exit.Usagef("--state %s: %v", dir, err)
 	}
@@ -653,15 +660,26 @@ func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev stri
 		}
 		return append(list, others...)
 	}
-	if checkout := ""; s.Tree != q.Tree.Tree {
-		if !isHead {
-			checkout = report.Command([]string{"git", "checkout", rev}) + " && "
-		}
+	tools := environments(s.Untracked.Paths)
+	if s.Tree != q.Tree.Tree {
 		q.ofCommit = func(whole string) []string {
-			if clean {
-				return []string{checkout + whole}
+			switch {
+			case clean:
+				return []string{report.Command([]string{"git", "checkout", rev}) + " && " + whole}
+			case len(over) > 0 && all:
+				if !isHead {
+					whole = report.Command([]string{"git", "checkout", rev}) + " && " + whole
+				}
+				return before(whole)
 			}
-			return before(checkout+whole, "git stash --include-untracked && "+checkout+whole)
+			q.unstashed = whole
+			if !isHead {
+				q.unstashed = report.Command([]string{"git", "checkout", rev}) + " && " + whole
+			}
+			if apart := q.worktree(s, rev, whole); len(tools) > 0 && apart != "" {
+				return before(whole, advice("%s is untracked, and looks like what tools are installed in: git stash would take it away, too; test %s in a folder of its own, and install there what the tests need:", strings.Join(tools, ", "), rev), apart)
+			}
+			return before(whole, advice("the command sets aside what is not committed (%s), tests %s, and puts it back; untracked tools (a venv) go, too, and ignored files stay:", uncommitted(s), rev), stashed(rev, isHead, whole))
 		}
 	}
 	if g == nil || g.Tree == nil || s.Bytes != g.Tree.Bytes {
@@ -675,12 +693,79 @@ func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev stri
 	case clean:
 		return "" // the gate says what a clone would not have
 	}
-	q.ofCommit = func(string) []string { return []string{"git add --all && git commit"} }
+	commit := "git add --all && " + committed("The files as tested")
+	q.ofCommit = func(string) []string { return []string{commit} }
 	if s.Untracked.Count == 0 {
 		return "the files that were tested are here, but are not what " + rev + " holds: commit them"
 	}
 	q.ofCommit = func(whole string) []string {
-		return before(whole, advice("commit them:"), "git add --all && git commit", advice("or name in a tracked .gitignore what is not part of the project, commit that, and test again:"), whole)
+		if len(tools) > 0 {
+			return before(whole, advice("name in a tracked .gitignore what is not part of the project, as %s seems not to be, and test again:", strings.Join(tools, ", ")), whole, advice("then commit:"), commit)
+		}
+		return before(whole, advice("commit them:"), commit, advice("or name in a tracked .gitignore what is not part of the project, commit that, and test again:"), whole)
 	}
 	return "the files that were tested are here, but go beyond " + rev + ": " + diag.Some(s.Untracked.Paths, s.Untracked.Count, 5)
 }
+
+// committed is the command that commits what was added. Without a message git would open an editor.
+func committed(message string) string { return `git commit --message="` + message + `"` }
+
+// stashed is the command that tests a commit while what is not committed is set aside, and puts it back whatever the test says. Where nothing could be
+// set aside, nothing is put back: it would be an older stash.
+func stashed(rev string, isHead bool, whole string) string {
+	if isHead {
+		return "git stash --include-untracked && { " + whole + "; git stash pop; }"
+	}
+	return "git stash --include-untracked && { " + report.Command([]string{"git", "checkout", rev}) + " && { " + whole + "; git checkout -; }; git stash pop; }"
+}
+
+// environments returns those folders of untracked paths whose names are usual for what tools are installed in.
+func environments(paths []string) (folders []string) {
+	for _, path := range paths {
+		at := ""
+		for name := range strings.SplitSeq(path, "/") {
+			at = filepath.ToSlash(filepath.Join(at, name))
+			if at == path {
+				break
+			}
+			if slices.Contains([]string{".venv", "venv", ".env", "env", ".tox", ".nox", "node_modules", "vendor"}, name) {
+				if !slices.Contains(folders, at) {
+					folders = append(folders, at)
+				}
+				break
+			}
+		}
+	}
+	return folders[:min(len(folders), 3)]
+}
+
+// worktree is the command that tests a commit in a new worktree beside this one, and asks there; empty where the paths of whole would mean others there.
+func (q *Question) worktree(s *workspace.Snapshot, rev, whole string) string {
+	wd, err := os.Getwd()
+	if err != nil || q.o.Store != "" || q.o.Routing != "" || q.Level > receipts.LevelHash {
+		return ""
+	}
+	from, err := filepath.Rel(s.Root, wd)
+	if err != nil || !filepath.IsLocal(from) {
+		return ""
+	}
+	name := q.Tree.Tree
+	if q.commit != nil {
+		name = q.commit.ID
+	}
+	dir := s.Root + "-" + name[:min(len(name), 12)]
+	return report.Command([]string{"git", "worktree", "add", "--detach", place.Short(dir), rev}) + " && " +
+		report.Command([]string{"cd", place.Short(filepath.Join(dir, from))}) + " && " + whole + " && dialect verify --tree HEAD"
+}
+
+// uncommitted names some of the files of a snapshot that are not as in HEAD.
+func uncommitted(s *workspace.Snapshot) string {
+	if s.Untracked.Count > 0 {
+		return "untracked: " + diag.Some(s.Untracked.Paths, s.Untracked.Count, 5)
+	}
+	return "changes of tracked files"
+}
+
+// SetAside is the command that tests the commit that was asked about once the files here are its; empty where what is here need not be set aside
+// for it, or other steps come first. An agent that sets files aside may put away what others are at work on.
+func (q *Question) SetAside() string { return q.unstashed }

@@ -276,7 +276,11 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		case errors.As(q.unusable, &other): // which says what to remove
 			return []string{whole}
 		}
-		return []string{"dialect doctor", report.Command([]string{"mv", place.Short(q.path), place.Short(q.path) + ".bad"}), whole}
+		aside := q.path + ".bad"
+		for i := 2; place.Exists(aside) && i < 100; i++ { // which may be evidence, too
+			aside = fmt.Sprintf("%s.bad%d", q.path, i)
+		}
+		return []string{"dialect doctor", report.Command([]string{"mv", place.Short(q.path), place.Short(aside)}), whole}
 	case receipts.Inexact:
 		if !q.Commit {
 			return []string{advice("%s:", leftBehind), whole}
@@ -320,6 +324,9 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	case receipts.NotReceipt:
 		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
 	case receipts.Missing:
+		if verdict == verify.Tampered {
+			return q.nextOfGone()
+		}
 		if verdict == verify.Missing && script == "SCRIPT" && len(q.lines) > 0 {
 			return []string{q.runRequired(script)}
 		}
@@ -355,19 +362,22 @@ func (q *Question) nextOfPolicy(whole string) []string {
 		return []string{report.Command([]string{"git", "checkout", "HEAD", "--", q.lost})}
 	case q.matrix.Path == "" && q.state.Unseen != "": // HEAD cannot say
 		return []string{advice("git fsck names what is missing, and git fetch may bring it; then ask again")}
+	case q.state.Above != "":
+		return []string{advice("review it: it takes the place of %s in this folder; then commit it:", place.Short(q.state.Above)), q.commitMatrix(), advice("or pin it:"), "dialect trust"}
 	case q.state.Elsewhere != "":
 		return []string{advice("fix what is named, or name the matrix that you mean with --routing")}
-	case q.lacks && q.o.Base != "":
-		return []string{advice("name a commit with --base that has the matrix")}
+	case q.state.Lacks:
+		return []string{advice("name a commit with --base that has the matrix%s", q.own())}
 	case q.lacks:
 		if _, err := os.Lstat(q.matrix.Path); err != nil {
 			return []string{advice("that commit is older than the matrix, so no rule says what its files have to pass")}
 		}
-		add := []string{"git", "add"}
-		if len(workspace.IgnoredIn(context.Background(), filepath.Dir(q.matrix.Path), filepath.Base(q.matrix.Path))) > 0 {
-			add = append(add, "--force")
+		if path, err := project.MatrixIn(context.Background(), "HEAD", q.root); err == nil && path == q.matrix.Path {
+			return []string{advice("HEAD has one: ask about a commit that has it, too; no older one can be verified")}
 		}
-		return []string{advice("commit the matrix first:"), report.Command(append(add, place.Short(q.matrix.Path))) + " && git commit"}
+		return []string{advice("commit the matrix first:"), q.commitMatrix()}
+	case q.state.LineEnds():
+		return q.nextOfLineEnds(whole)
 	case q.state.Complaint() == "":
 		return []string{advice("ask again: the rules changed while they were read")}
 	case len(q.state.Changes) == 0:
@@ -375,22 +385,103 @@ func (q *Question) nextOfPolicy(whole string) []string {
 	case q.state.Kind != policy.Pinned && slices.ContainsFunc(q.state.Changes, func(c policy.Change) bool { return strings.HasPrefix(c.Path, "../") && c.Old == nil }):
 		return []string{advice("if it lies outside of the repository, no commit has it: move it in or, without --base, review it and pin it:"), "dialect trust"}
 	case q.o.Base != "":
-		return []string{advice("review the difference, then name the commit that you trust with --base")}
+		return []string{advice("review the difference, then name the commit that you trust with --base%s", q.own())}
 	case q.state.Kind == policy.Pinned:
 		return []string{advice("review the difference, then pin it:"), "dialect trust"}
 	}
 	return []string{advice("review the difference, then commit it, name the commit that you trust with --base, or pin it:"), "dialect trust"}
 }
 
-// nextOfTampered is what to do about a log that is not what was logged.
+// commitMatrix is the command that commits the matrix.
+func (q *Question) commitMatrix() string {
+	add := []string{"git", "add"}
+	if len(workspace.IgnoredIn(context.Background(), filepath.Dir(q.matrix.Path), filepath.Base(q.matrix.Path))) > 0 {
+		add = append(add, "--force")
+	}
+	return report.Command(append(add, place.Short(q.matrix.Path))) + " && " + committed("The matrix of dialect")
+}
+
+// own says how the author of a change of the rules asks until the baseline that was named has it: with the commit that is asked about, or HEAD, if
+// that has the present rules. It is in words, and not a command: anyone who pastes one would take the rules of the files for those that they trust.
+func (q *Question) own() string {
+	text := "; until " + q.state.Against + " has it, compare with a commit of your own that has it, once it is reviewed"
+	ctx := context.Background()
+	if c, err := workspace.Resolve(ctx, q.root, "HEAD", workspace.Options{}); err == nil && c.ID == q.state.Commit && q.commit == nil {
+		return "" // it is one's own
+	}
+	rev, at := "HEAD", ""
+	if q.commit != nil {
+		rev = q.commit.ID
+	}
+	if c, err := workspace.Resolve(ctx, q.root, rev, workspace.Options{}); err == nil {
+		if s, err := project.Check(ctx, q.matrix, c.ID); err == nil && s.Complaint() == "" {
+			at = c.ID
+		}
+	}
+	if at == "" || at == q.state.Commit {
+		return text
+	}
+	if q.Level == receipts.LevelHash {
+		at = at[:12]
+	}
+	return text + ": --base " + at
+}
+
+// nextOfLineEnds is what to do where git wrote the files of the rules with other ends of lines than it keeps. whole runs the script.
+func (q *Question) nextOfLineEnds(whole string) []string {
+	list := []string{advice("git wrote other line ends here than %s has (core.autocrlf, or an attribute): have a tracked .gitattributes say `text eol=lf` of them, and check them out anew:", q.state.Against)}
+	var patterns, paths []string
+	for _, c := range q.state.Changes {
+		plain := strings.Trim(c.Path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") == "" && filepath.IsLocal(filepath.FromSlash(c.Path))
+		if bytes.Contains(c.Old, []byte("\r\n")) || !plain {
+			return append(list, whole)
+		}
+		patterns = append(patterns, "/"+c.Path+" text eol=lf")
+		paths = append(paths, place.Short(filepath.Join(q.root, filepath.FromSlash(c.Path))))
+	}
+	attributes, format := filepath.Join(q.root, ".gitattributes"), `%s\n`
+	if text, err := regular.Read(attributes, 1<<20); err == nil && len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+		format = `\n%s\n`
+	}
+	words := func(names ...string) string { return report.Command(names) }
+	return append(list,
+		words(append([]string{"printf", format}, patterns...)...)+" >>"+words(place.Short(attributes))+" && "+words("git", "add", place.Short(attributes))+" && "+committed("The line ends of the rules"),
+		words(append([]string{"git", "rm", "--quiet", "--cached", "--"}, paths...)...)+" && "+words(append([]string{"git", "checkout", "HEAD", "--"}, paths...)...), // git does not write a file anew that its index has as unchanged
+		whole)
+}
+
+// nextOfTampered is what to do about a log that is not what was logged. No command of it takes evidence away: the memory of --state may be all that
+// is left of what was cut off, so that who replaced the store removes it in their own words.
 func (q *Question) nextOfTampered() []string {
-	list := []string{q.audit(), advice("the audit names what was changed. Changed evidence cannot be repaired: copy the store, move it away, and run again")}
+	if q.bundle != "" {
+		again := advice("a bundle that was changed cannot be repaired, and says nothing against the store: export it again there: dialect receipts export --bundle g-... >FILE")
+		if q.bundle == "-" { // which is read
+			return []string{again}
+		}
+		return []string{advice("it says what does not hold:"), q.audit(), again}
+	}
+	repair := "evidence that was changed cannot be repaired: keep a copy of the store, move it away, and run again"
+	if q.o.State == "" {
+		return append([]string{q.audit(), advice("it names what was changed; %s", repair)}, q.nextOfMemory()...)
+	}
+	return append([]string{
+		advice("dialect receipts audit names records that were changed; it does not know --state, and calls a log consistent that was cut off, rolled back or replaced:"),
+		q.audit(), advice("%s", repair),
+	}, q.nextOfMemory()...)
+}
+
+// nextOfGone is what to do where a store is gone of which something is known.
+func (q *Question) nextOfGone() []string {
+	return append([]string{advice("put the store back, or a copy of it: nothing else proves what was recorded")}, q.nextOfMemory()...)
+}
+
+// nextOfMemory is what to do about what was kept of an older store, where that is meant to be gone.
+func (q *Question) nextOfMemory() (list []string) {
 	if q.o.Since != "" {
 		list = append(list, advice("a new store has a new checkpoint to keep: dialect receipts checkpoint"))
 	}
 	if q.o.State != "" {
-		list = append(list, advice("if it was you who replaced the store, forget the old one; each store needs a folder for --state of its own:"),
-			report.Command([]string{"rm", place.Short(sqlite.StateFile(q.o.State))}))
+		list = append(list, advice("if you yourself replaced the store: remove %s, and with it all memory of the old store; each store needs a folder for --state of its own", place.Short(sqlite.StateFile(q.o.State))))
 	}
 	return list
 }
@@ -485,7 +576,7 @@ func (q *Question) nextOfNested(goos string) []string {
 	if len(added) > 0 {
 		commands = append(commands, git(append([]string{"rm", "--quiet", "--cached", "--"}, added...)...))
 	}
-	return append(list, strings.Join(append(commands, git("add", "--all"), git("commit")), " && "))
+	return append(list, strings.Join(append(commands, git("add", "--all"), git("commit", "--message=The files as tested")), " && "))
 }
 
 // leftOver finds what a gate over receipts that are there has to name, so that it would answer

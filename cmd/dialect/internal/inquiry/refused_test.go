@@ -68,8 +68,16 @@ func TestNextOfRefusals(t *testing.T) {
 		{"outside", receipts.Outside, "q.dlct", nil, nil, []string{run + "q.dlct"}},
 		{"not covered", receipts.NotCovered, "q.dlct", nil, func(q *Question) { q.lines = []string{"A", "B"} }, []string{"printf '%s\\n' A B | dialect run"}},
 		{"not covered in a commit", receipts.NotFinal, "q.dlct", nil, func(q *Question) { q.ofCommit = func(whole string) []string { return []string{"in: " + whole} } }, []string{"in: " + run + "q.dlct"}},
-		{"tampered", receipts.Tampered, "q.dlct", nil, func(q *Question) { q.o.Since, q.o.KeyFiles = "cp.txt", []string{"b.pub"} }, []string{"dialect receipts audit" + store + "--key b.pub --since cp.txt", "# the audit names", "# a new store"}},
-		{"tampered bundle", receipts.NotInLog, "q.dlct", nil, func(q *Question) { q.bundle = "p.json" }, []string{"dialect receipts audit --bundle p.json", "# the audit names"}},
+		{"tampered", receipts.Tampered, "q.dlct", nil, func(q *Question) { q.o.Since, q.o.KeyFiles = "cp.txt", []string{"b.pub"} }, []string{"dialect receipts audit" + store + "--key b.pub --since cp.txt", "# it names", "# a new store"}},
+		{"tampered bundle", receipts.NotInLog, "q.dlct", nil, func(q *Question) { q.bundle = "p.json" }, []string{"# it says what does not hold:", "dialect receipts audit --bundle p.json", "# a bundle that was changed cannot be repaired, and says nothing against the store: export it again"}},
+		{"tampered bundle on stdin", receipts.NotInLog, "q.dlct", nil, func(q *Question) { q.bundle = "-" }, []string{"# a bundle that was changed"}},
+		{"tampered, as --state knows", receipts.Tampered, "q.dlct", nil, func(q *Question) { q.o.State = "state" }, []string{
+			"# dialect receipts audit names records that were changed; it does not know --state,", "dialect receipts audit" + strings.TrimSuffix(store, " "), "# evidence that was changed",
+			"# if you yourself replaced the store: remove state/store.audit, and with it all memory of the old store"}},
+		{"a second store that cannot be used", receipts.Degraded, "q.dlct", nil, func(q *Question) {
+			_ = os.MkdirAll("my store", 0o700)
+			_ = os.WriteFile("my store/s.db.bad", nil, 0o600)
+		}, []string{"dialect doctor", "mv 'my store/s.db' 'my store/s.db.bad2'", run + "q.dlct"}},
 		{"no store", receipts.Degraded, "q.dlct", nil, nil, []string{"dialect doctor", "mv 'my store/s.db' 'my store/s.db.bad'", run + "q.dlct"}},
 		{"a store of somebody else", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = &fs.PathError{Op: "open", Path: "s.db", Err: fs.ErrPermission} }, []string{"# it belongs to another user"}},
 		{"a store on a full disk", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = fmt.Errorf("%w: x", sqlite.ErrNoRoom) }, []string{"# make room on its disk"}},
@@ -112,6 +120,9 @@ func TestNextOfRefusals(t *testing.T) {
 			if !strings.HasPrefix(got[i], c.want[i]) {
 				t.Errorf("%s:\n%q\nwant\n%q", c.name, got[i], c.want[i])
 			}
+			if strings.HasPrefix(got[i], "rm ") || strings.Contains(got[i], "&& rm ") {
+				t.Errorf("%s: what is pasted deletes: %q", c.name, got[i])
+			}
 			if strings.Contains(got[i], "evil") {
 				t.Errorf("%s: what exec ran is recommended: %q", c.name, got[i])
 			}
@@ -126,6 +137,22 @@ func TestNextOfRefusals(t *testing.T) {
 		q.o.KeyFiles, q.Session = []string{"b.pub"}, "s"
 		if got := q.gate([]string{"all"}, "abc"); got != "dialect gate"+store+"--require all --session s --key b.pub --key-fd 3 abc 3< <(cat boss.key)" {
 			t.Errorf("%q", got)
+		}
+	}
+}
+
+// What a store leaves behind for a verifier is never deleted by what is pasted.
+func TestNextOfGone(t *testing.T) {
+	q := asked(t)
+	q.o.Since, q.o.State = "cp.txt", "state"
+	got := q.next(receipts.Refusal{Reason: receipts.Missing}, verify.Tampered, "q.dlct", nil, "")
+	want := []string{"# put the store back", "# a new store has a new checkpoint", "# if you yourself replaced the store: remove state/store.audit"}
+	if len(got) != len(want) {
+		t.Fatalf("%q", got)
+	}
+	for i := range got {
+		if !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("%q, want %q", got[i], want[i])
 		}
 	}
 }
@@ -162,7 +189,11 @@ func TestNextOfPolicy(t *testing.T) {
 		{"a pinned matrix is gone", func(q *Question) { q.lost, q.pinned = "routing.toml", true }, "# restore the matrix: your pin is of it"},
 		{"a matrix is gone", func(q *Question) { q.lost = "a b.toml" }, "git checkout HEAD -- 'a b.toml'"},
 		{"another matrix", func(q *Question) { q.state.Elsewhere = "x" }, "# fix what is named, or name the matrix"},
-		{"the base has none", func(q *Question) { q.lacks, q.o.Base = true, "v1" }, "# name a commit with --base that has the matrix"},
+		{"the base has none", func(q *Question) { q.state.Lacks, q.state.Against, q.o.Base = true, "v1", "v1" }, "# name a commit with --base that has the matrix; until v1 has it, compare with a commit of your own"},
+		{"a nearer matrix is new", func(q *Question) { q.state.Elsewhere, q.state.Above = "x", "/up/routing.toml" }, "# review it: it takes the place of /up/routing.toml"},
+		{"line ends", func(q *Question) {
+			q.state = policy.State{Changes: []policy.Change{{Path: "routing.toml", Old: []byte("a\n"), New: []byte("a\r\n")}}}
+		}, "# git wrote other line ends"},
 		{"the commit has none", func(q *Question) { q.lacks = true }, "# commit the matrix first:"},
 		{"the commit has none, and neither has the project", func(q *Question) { q.lacks = true; os.Remove(q.matrix.Path) }, "# that commit is older than the matrix"},
 		{"it changed back", func(*Question) {}, "# ask again"},

@@ -49,6 +49,8 @@ func (q *Question) otherScripts(res *verify.Result) (notes []string) {
 			note("the script %s that ran is not that of %s", name)
 		case err != nil && m.By != nil && m.By.Kind == string(plan.Task) && m.By.HandedBack.IsZero(): // the baseline may have one of that name elsewhere
 			note("the script %s that a task ran is not in %s", name)
+		case err != nil && !m.Inner:
+			note("the script %s that ran is not in %s", name)
 		}
 	}
 	return notes

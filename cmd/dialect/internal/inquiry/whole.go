@@ -185,8 +185,10 @@ func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Resu
 		verified := again.Verdict == verify.Verified || again.Verdict == verify.Scoped
 		switch {
 		case verified && uncovered(again, list) == nil:
+			q.notes(ctx, again, rev)
 			return again, nil
 		case !verified && !passed: // what refuses the lines themselves, and not what failed beside them
+			q.notes(ctx, again, rev)
 			q.nextSteps = q.nextOf(again, rev)
 			return again, nil
 		}

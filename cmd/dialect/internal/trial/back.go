@@ -598,7 +598,7 @@ func (k *keeper) bring(ctx context.Context, was map[string]workspace.File, after
 		return k.copyOver(live, f, number) != nil
 	})
 	source := func(name string) string { return from[name] }
-	if cleanroom.BringBack(ctx, after, source, names) != nil { // all or none, or not further: so each for itself
+	if cleanroom.BringBack(ctx, after, source, names) != nil { // all or none: so each for itself
 		for _, name := range names {
 			near := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 				return n != name && !strings.HasPrefix(n, name+"/") && !strings.HasPrefix(name, n+"/")
