@@ -451,21 +451,21 @@ func (q *Question) nextOfLineEnds(whole string) []string {
 }
 
 // nextOfTampered is what to do about a log that is not what was logged. No command of it takes evidence away: the memory of --state may be all that
-// is left of what was cut off, so that who replaced the store removes it in their own words.
+// is left of records that were cut off, so a user who replaced the store has to remove it without our advice.
 func (q *Question) nextOfTampered() []string {
 	if q.bundle != "" {
-		again := advice("a bundle that was changed cannot be repaired, and says nothing against the store: export it again there: dialect receipts export --bundle g-... >FILE")
+		again := advice("a changed bundle cannot be repaired; the store may be intact: export the bundle again there: dialect receipts export --bundle g-... >FILE")
 		if q.bundle == "-" { // which is read
 			return []string{again}
 		}
-		return []string{advice("it says what does not hold:"), q.audit(), again}
+		return []string{advice("the audit says what is wrong with the bundle:"), q.audit(), again}
 	}
-	repair := "evidence that was changed cannot be repaired: keep a copy of the store, move it away, and run again"
+	repair := "changed evidence cannot be repaired: copy the store, move it away, and run again"
 	if q.o.State == "" {
-		return append([]string{q.audit(), advice("it names what was changed; %s", repair)}, q.nextOfMemory()...)
+		return append([]string{q.audit(), advice("the audit names what was changed; %s", repair)}, q.nextOfMemory()...)
 	}
 	return append([]string{
-		advice("dialect receipts audit names records that were changed; it does not know --state, and calls a log consistent that was cut off, rolled back or replaced:"),
+		advice("dialect receipts audit names changed records; it does not know --state, and calls a log consistent even if it was cut off, rolled back or replaced:"),
 		q.audit(), advice("%s", repair),
 	}, q.nextOfMemory()...)
 }

@@ -68,11 +68,11 @@ func TestNextOfRefusals(t *testing.T) {
 		{"outside", receipts.Outside, "q.dlct", nil, nil, []string{run + "q.dlct"}},
 		{"not covered", receipts.NotCovered, "q.dlct", nil, func(q *Question) { q.lines = []string{"A", "B"} }, []string{"printf '%s\\n' A B | dialect run"}},
 		{"not covered in a commit", receipts.NotFinal, "q.dlct", nil, func(q *Question) { q.ofCommit = func(whole string) []string { return []string{"in: " + whole} } }, []string{"in: " + run + "q.dlct"}},
-		{"tampered", receipts.Tampered, "q.dlct", nil, func(q *Question) { q.o.Since, q.o.KeyFiles = "cp.txt", []string{"b.pub"} }, []string{"dialect receipts audit" + store + "--key b.pub --since cp.txt", "# it names", "# a new store"}},
-		{"tampered bundle", receipts.NotInLog, "q.dlct", nil, func(q *Question) { q.bundle = "p.json" }, []string{"# it says what does not hold:", "dialect receipts audit --bundle p.json", "# a bundle that was changed cannot be repaired, and says nothing against the store: export it again"}},
-		{"tampered bundle on stdin", receipts.NotInLog, "q.dlct", nil, func(q *Question) { q.bundle = "-" }, []string{"# a bundle that was changed"}},
+		{"tampered", receipts.Tampered, "q.dlct", nil, func(q *Question) { q.o.Since, q.o.KeyFiles = "cp.txt", []string{"b.pub"} }, []string{"dialect receipts audit" + store + "--key b.pub --since cp.txt", "# the audit names", "# a new store"}},
+		{"tampered bundle", receipts.NotInLog, "q.dlct", nil, func(q *Question) { q.bundle = "p.json" }, []string{"# the audit says what is wrong with the bundle:", "dialect receipts audit --bundle p.json", "# a changed bundle cannot be repaired; the store may be intact: export the bundle again"}},
+		{"tampered bundle on stdin", receipts.NotInLog, "q.dlct", nil, func(q *Question) { q.bundle = "-" }, []string{"# a changed bundle"}},
 		{"tampered, as --state knows", receipts.Tampered, "q.dlct", nil, func(q *Question) { q.o.State = "state" }, []string{
-			"# dialect receipts audit names records that were changed; it does not know --state,", "dialect receipts audit" + strings.TrimSuffix(store, " "), "# evidence that was changed",
+			"# dialect receipts audit names changed records; it does not know --state,", "dialect receipts audit" + strings.TrimSuffix(store, " "), "# changed evidence",
 			"# if you yourself replaced the store: remove state/store.audit, and with it all memory of the old store"}},
 		{"a second store that cannot be used", receipts.Degraded, "q.dlct", nil, func(q *Question) {
 			_ = os.MkdirAll("my store", 0o700)
