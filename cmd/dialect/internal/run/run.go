@@ -211,7 +211,7 @@ func (o *Options) Bind(v *voice.Voice, args []string) (*project.Program, error) 
 
 // load reads the script that args name, and what binds it.
 func (o *Options) load(v *voice.Voice, args []string) (*project.Program, error) {
-	in := v.In
+	var in io.Reader = v.In
 	if t := o.Budget.Timeout; t > 0 {
 		in = script.Within(in, t)
 	}
