@@ -71,7 +71,7 @@ func (s *Session) anyGate(q Query) *Result {
 	if onTree {
 		best.Below += below
 	} else if part >= 0 {
-		best.Notes = append(best.Notes, fmt.Sprintf("the gate %s on these files is not final: it is of single lines (run -e, SCRIPT:LINE, --failed, --changed), of the first lines of a script, of a value that --set changed, was made without --require, or belongs to a run that another run of this project started", receipts.GateID(s.index.at(part).sha)))
+		best.Notes = append(best.Notes, fmt.Sprintf("the gate %s on these files is not final: %s", receipts.GateID(s.index.at(part).sha), s.partOf(part)))
 	}
 	if q.Policy != "" && best.Verdict != Policy {
 		best.no(Policy, receipts.OtherPolicy, receipts.Hash{}, "%s", q.Policy)
@@ -98,6 +98,26 @@ func (s *Session) covers(q Query, e *receipts.Entry) bool {
 	return !slices.ContainsFunc(q.Require, func(need Requirement) bool {
 		return !slices.ContainsFunc(res.Members, func(m *receipts.Entry) bool { return need.Meets(receipt(m)) })
 	})
+}
+
+// partOf says what the gate at seq, which is not final, or answers a part of what is asked, is of.
+func (s *Session) partOf(seq int64) string {
+	e := s.entry(seq)
+	if e == nil {
+		return "it is of a part of a script"
+	}
+	g, ok := body(e).(*receipts.Gate)
+	switch {
+	case !ok:
+		return "it is of a part of a script"
+	case s.index.at(seq).flags&flagFinal != 0:
+		return "it is of a run that a line of another run of this project started"
+	case g.Part:
+		return "it is of single lines (run -e, SCRIPT:LINE, --failed, --changed), or of a value that --set changed"
+	case g.Script.IsZero():
+		return "it was made without --require"
+	}
+	return "it is of the first lines of a script"
 }
 
 // ofPart reports whether e is the gate of a run that a line started, in the project of that line, whose script has other lines. For a query

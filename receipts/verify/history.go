@@ -55,7 +55,7 @@ func (s *Session) lookAround(q Query, res *Result) {
 			res.Notes = append(res.Notes, fmt.Sprintf("and %d more", len(aside)-i))
 			break
 		}
-		res.Notes = append(res.Notes, fmt.Sprintf("%s, which is not required, failed on this tree%s, and has not passed on it since: receipt %s", q.describe(receipt(f)), q.apart(receipt(f)), f.SHA.Short()))
+		res.Notes = append(res.Notes, fmt.Sprintf("%s, which is not required, failed on this tree%s: receipt %s", q.describe(receipt(f)), q.notSince(receipt(f)), f.SHA.Short()))
 	}
 }
 
@@ -75,7 +75,7 @@ func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
 	case answerOf(last) == no:
 		res.Failures++
 		res.add(Failed, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Step: r.Step,
-			Message: fmt.Sprintf("%s failed on this tree%s, and has not passed on it since: receipt %s", q.describe(r), q.apart(r), last.SHA.Short())})
+			Message: fmt.Sprintf("%s failed on this tree%s: receipt %s", q.describe(r), q.notSince(r), last.SHA.Short())})
 	case r.Binding == "" && res.Verdict != "" && res.Verdict != Verified:
 		for _, need := range q.Require {
 			if need.Command == r.Command && need.Dir == r.Dir {
@@ -221,6 +221,14 @@ func (q Query) apart(f *receipts.Receipt) string {
 		return ""
 	}
 	return " in a clean checkout"
+}
+
+// notSince says of a failure that no pass followed it: none with the same inputs, where its binding names some. One with others may have.
+func (q Query) notSince(f *receipts.Receipt) string {
+	if now, ok := q.present(f); ok && !f.Inputs.IsZero() && f.HeldInputs() == now {
+		return " with the inputs that are here, and has not passed with them since"
+	}
+	return q.apart(f) + ", and has not passed on it since"
 }
 
 // present returns the present inputs of r's binding. ok is false if they are not known, or if r ran in a clean checkout: its inputs were

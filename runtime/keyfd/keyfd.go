@@ -158,7 +158,7 @@ func line(f *os.File) ([]byte, error) {
 }
 
 func notOpen(fd int) error {
-	return fmt.Errorf("descriptor %d is not open; bash opens it for one command: %[1]d< <(cat boss.key)", fd)
+	return fmt.Errorf("descriptor %d is not open; bash opens it for one command: %[1]d< <(cat KEYFILE)", fd)
 }
 
 // inspect says why what is behind a descriptor is within reach of others.
@@ -171,7 +171,7 @@ func inspect(f *os.File) string {
 		return "the key is in a file that commands may read: hand it over by a pipe"
 	}
 	if info.Mode()&fs.ModeNamedPipe != 0 && named(f) {
-		return "the key comes through a pipe with a name, which commands may open too: hand it over by one without, as bash does by 3< <(cat boss.key)"
+		return "the key comes through a pipe with a name, which commands may open too: hand it over by one without, as bash does by 3< <(cat KEYFILE)"
 	}
 	return ""
 }

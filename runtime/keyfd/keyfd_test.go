@@ -284,7 +284,7 @@ func TestThief(t *testing.T) {
 }
 
 func TestTakeRefuses(t *testing.T) {
-	for text, want := range map[string]string{"": "not the number", "x": "not the number", "-1": "not the number", "2": "standard stream", "987": "descriptor 987 is not open; bash opens it for one command: 987< <(cat boss.key)"} {
+	for text, want := range map[string]string{"": "not the number", "x": "not the number", "-1": "not the number", "2": "standard stream", "987": "descriptor 987 is not open; bash opens it for one command: 987< <(cat KEYFILE)"} {
 		if _, err := Take(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}

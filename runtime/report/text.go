@@ -384,7 +384,7 @@ func (p *printer) summary() {
 		if g.Verdict == string(attempt.GateRefusal) {
 			for i, ref := range g.Refusals {
 				// That there is no store needs no proof by enumeration.
-				if i == 8 || i == 2 && ref.Reason == string(receipts.Degraded) {
+				if left := len(g.Refusals) - i; left > 1 && (i == 8 || i == 2 && ref.Reason == string(receipts.Degraded)) {
 					p.f("  and %d more refusals; see --json\n", len(g.Refusals)-i)
 					break
 				}
@@ -393,7 +393,7 @@ func (p *printer) summary() {
 		}
 		if len(g.New) > 0 {
 			p.f("note: files created during the run were not tested: %s\n", p.bounded(diag.Some(g.New, max(g.noted, len(g.New)), 5), 200))
-			p.f("hint: ignore them in a tracked .gitignore, or add their directory to caches in routing.toml; else run again\n")
+			p.f("hint: verify will not accept this gate: ignore them in a tracked .gitignore, or add their directory to caches in routing.toml, and run again\n")
 		}
 	}
 	if d.Degraded != "" {

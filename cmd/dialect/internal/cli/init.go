@@ -100,6 +100,9 @@ func (f *initFlags) init(u *ui, dir string) error {
 			return err
 		}
 	}
+	if f.noTry {
+		p.Caches = trial.CachesOf(context.Background(), p)
+	}
 	update := len(there) > 0 && !f.force
 	if update {
 		p = p.New() // what the trial found may be there, too

@@ -82,7 +82,9 @@ func (f *trustFlags) trust(u *ui) error {
 		}
 		if !was {
 			u.Notef("nothing was pinned for %s", m.Root)
+			return nil
 		}
+		u.Notef("removed the pin of %s: verdicts compare the matrix with HEAD", m.Root)
 		return nil
 	}
 	old, err := policy.Load(m.Root)
@@ -102,6 +104,9 @@ func (f *trustFlags) trust(u *ui) error {
 	if len(state.Changes) == 0 && old != nil {
 		fmt.Fprintf(u.Out, "nothing changes: it is pinned since %s\n", old.At.Format(time.DateOnly))
 		return nil
+	}
+	if len(state.Changes) == 0 && state.Against != "" {
+		fmt.Fprintf(u.Out, "nothing changed since %s; to be pinned:\n", state.Against)
 	}
 	for _, file := range pm.Files {
 		if !file.Absent {

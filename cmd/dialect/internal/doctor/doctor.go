@@ -324,7 +324,7 @@ func (r *Report) key() {
 	}
 	why, advice, _ := strings.Cut(why, ": ")
 	if strings.Contains(advice, "start dialect as") || strings.Contains(advice, "install") {
-		advice = "start dialect as an ordinary user without capabilities, from a binary that this user can neither read nor replace (`sudo make install`: owner root, mode 0711)\nhand the key over by a pipe: dialect run --key-fd 3 SCRIPT 3< <(cat boss.key)"
+		advice = "start dialect as an ordinary user without capabilities, from a binary that this user can neither read nor replace (`sudo make install`: owner root, mode 0711)\nhand the key over by a pipe: dialect run --key-fd 3 SCRIPT 3< <(cat KEYFILE)"
 	}
 	r.say(state, "key", advice, "a key by --key-fd would not count, records stay as recorded by itself (L0): %s", why)
 }

@@ -3,7 +3,6 @@ package inquiry
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +13,11 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -22,12 +25,11 @@ import (
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/notary"
 	"github.com/command-dialect/dialect/runtime/place"
-	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // run is the command line of a run whose gate has what was asked for: the store, the matrix,
@@ -40,13 +42,7 @@ func (q *Question) run(args ...string) string {
 	if q.o.Routing != "" {
 		words = append(words, "--routing", q.o.Routing)
 	}
-	if q.Session != "" {
-		words = append(words, "--session", q.Session)
-	}
-	if q.Nonce != "" {
-		words = append(words, "--nonce", q.Nonce)
-	}
-	return q.recorded("run", append(words, args...))
+	return q.recorded("run", slices.Concat(words, q.sessionFlags(), args))
 }
 
 // recorded is a subcommand whose receipts have the level that was asked for, in the store that was. A notary has rules and a store
@@ -68,13 +64,18 @@ func keyed(goos string, words []string) string {
 	if goos == "windows" {
 		return advice("hand the key over by a descriptor, on a system where a shell can: %s", report.Command(words))
 	}
-	return report.Command(words) + " 3< <(cat boss.key)"
+	return report.Command(words) + " 3< <(cat KEYFILE)"
 }
 
-// nextOfLevel is what to do about a record without the level that a key gives; whole runs the script.
-func nextOfLevel(goos, whole string) []string {
+// nextOfLevel is what to do about a record without the level that a key gives; weakness says why a run of this process would not have it either, and whole
+// runs the script.
+func nextOfLevel(goos, weakness, whole string) []string {
 	if goos != "linux" {
 		return []string{advice("a run counts for its key only on Linux, where its commands can be kept from the key: run it there")}
+	}
+	if weakness != "" {
+		why, cure, _ := strings.Cut(weakness, ": ")
+		return []string{advice("a run from here would not count for its key (%s): %s, as `dialect doctor` says, and then: %s", why, cmp.Or(cure, "fix that"), whole)}
 	}
 	return []string{advice("a run counts for its key only where its commands cannot read the key, as `dialect doctor` says:"), whole}
 }
@@ -159,6 +160,9 @@ func advice(format string, args ...any) string { return "# " + fmt.Sprintf(forma
 func (q *Question) again(r *receipts.Receipt, sha receipts.Hash) []string {
 	switch name := q.scriptOf(r.Run, r.Line.File.Text); {
 	case fromExec(r):
+		if words := q.commandOf(r); words != nil {
+			return []string{q.recorded("exec", slices.Concat(q.sessionFlags(), []string{"--as", r.Binding, "--"}, words))}
+		}
 		return []string{
 			advice("see what it ran; if that is what you want, run it again: dialect exec -- COMMAND"),
 			report.Command(slices.Concat([]string{"dialect", "receipts", "show", sha.Short()}, q.storeFlags())),
@@ -167,6 +171,35 @@ func (q *Question) again(r *receipts.Receipt, sha receipts.Hash) []string {
 		return []string{q.run(q.as(r, false, name+":"+r.At())...)}
 	}
 	return []string{q.run(q.as(r, true, "-e", r.Line.Text.Text)...)}
+}
+
+// commandOf returns the command of the binding that a receipt of exec was judged by, as the trusted matrix has it: what the store says may be anything. It
+// is nil where it is another one, and exec would refuse it.
+func (q *Question) commandOf(r *receipts.Receipt) []string {
+	if r.Binding == "" || q.rules == nil || q.o.Routing != "" {
+		return nil
+	}
+	b := q.rules.ByName(r.Binding)
+	if b == nil || b.Kind != plan.Process || q.bindingOf(r) != b.Name {
+		return nil
+	}
+	file, parsed := lang.Parse(diag.NewSource("--as", []byte(b.Verb+" "+b.Noun+"\n")))
+	p, l := resolve.Resolve(file, q.rules, resolve.Options{Parsed: parsed})
+	if l.Count(diag.Error) > 0 || len(p.Steps) != 1 {
+		return nil
+	}
+	return p.Steps[0].Argv
+}
+
+// sessionFlags name the session and the nonce that were asked for.
+func (q *Question) sessionFlags() (words []string) {
+	if q.Session != "" {
+		words = append(words, "--session", q.Session)
+	}
+	if q.Nonce != "" {
+		words = append(words, "--nonce", q.Nonce)
+	}
+	return words
 }
 
 // fromExec reports whether `dialect exec` ran the command of a receipt.
@@ -225,11 +258,11 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	}
 	switch refused.Reason {
 	case receipts.NotTerminal:
-		return []string{advice("settle it once it is known how it ended, and gate it then:"),
-			report.Command(slices.Concat([]string{"dialect", "receipts", "settle"}, q.storeFlags(), []string{"--status", "STATUS", refused.SHA.Short()})),
+		return []string{
+			advice("settle it once it is known how it ended, and gate it then: %s", report.Command(slices.Concat([]string{"dialect", "receipts", "settle"}, q.storeFlags(), []string{"--status", "STATUS", refused.SHA.Short()}))),
 			q.gate(q.o.Require, refused.SHA.Short())}
 	case receipts.NotSucceeded, receipts.Superseded:
-		list := []string{advice("fix it, then:")}
+		list := []string{advice("%s", q.cure(culprit))}
 		if culprit == nil || culprit.Place != q.Place {
 			return append(list, whole) // a run of another project began it, which by itself would record elsewhere
 		}
@@ -240,23 +273,12 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		list = append(list, q.again(culprit, refused.SHA)...)
 		if culprit.Binding != "" && verify.IsScript(culprit.Line.File.Text) {
 			list = append(list, q.run(q.as(culprit, false, q.scriptFor(culprit, script))...))
+		} else if q.commandOf(culprit) != nil { // a pass of it alone gates no script
+			list = append(list, whole)
 		}
 		return list
 	case receipts.FlakyPass:
-		binding, clean := "the binding", false
-		if culprit != nil && culprit.Binding != "" && culprit.Place == q.Place {
-			line := culprit.Line.Text.Text
-			if culprit.IsMember() {
-				line = culprit.Binding
-			}
-			binding += " (" + report.Command([]string{"dialect", "explain", line}) + " shows it)"
-			script, clean = q.scriptFor(culprit, script), culprit.Clean != nil
-		}
-		text := advice("if what the tools depend on was installed or changed since, name it as `inputs` of %s and run again; else accept it, with a reason:", binding)
-		if clean { // where inputs excuse nothing, unless a setup installed others
-			text = advice("it failed in a clean checkout, of just these files, which may lack what is here: find out why; else accept it, with a reason:")
-		}
-		return []string{text, q.run("--accept-flaky", "REASON", script)}
+		return q.nextOfFlaky(culprit, script)
 	case receipts.OtherPolicy:
 		return q.nextOfPolicy(whole)
 	case receipts.Outside:
@@ -285,6 +307,9 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		if !q.Commit {
 			return []string{advice("%s:", leftBehind), whole}
 		}
+		if names := cachesIn(refused.Message); len(names) > 0 { // removing them helps once: tools make them anew
+			return []string{advice("name the caches in routing.toml, caches = [%s] in [defaults], or in a tracked .gitignore; commit that, and what else a clone of %s would not have, then:", strings.Join(names, ", "), rev), whole}
+		}
 		return []string{advice("commit or remove what a clone of %s would not have, then:", rev), whole}
 	case receipts.Consumed, receipts.Spent:
 		return []string{advice("a receipt is consumed once; make new ones:"), whole}
@@ -294,7 +319,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		if q.Level >= receipts.LevelNotary {
 			return []string{advice("a notary has to record it, in a clean checkout that shares nothing that the agent can write: see `dialect help notary`")}
 		}
-		return nextOfLevel(runtime.GOOS, whole)
+		return nextOfLevel(runtime.GOOS, keyfd.Weakness(), whole)
 	case receipts.NotKept:
 		return []string{advice("a checkpoint covers only earlier records: run again, keep a new checkpoint before anyone else can write to the store, and pass it with --since:"), whole}
 	case receipts.NotClean:
@@ -340,6 +365,59 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	return []string{whole}
 }
 
+// cachesIn returns the names of the caches that a refusal says stood there before the run, quoted as in a matrix.
+func cachesIn(message string) (names []string) {
+	_, message, ok := strings.Cut(message, " has: ")
+	for reason := range strings.SplitSeq(message, "; ") {
+		paths, why, cut := strings.Cut(reason, ": ")
+		if !ok || !cut || !strings.HasPrefix(why, "a cache ") {
+			continue
+		}
+		for path := range strings.SplitSeq(paths, ", ") {
+			if name := fmt.Sprintf("%q", filepath.Base(filepath.FromSlash(path))); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// cure says what to do about a failed line before it runs again: its inputs may be what is missing.
+func (q *Question) cure(r *receipts.Receipt) string {
+	var gone []string
+	if r != nil && r.Place == q.Place && r.Clean == nil {
+		for _, name := range q.matrix.Inputs[r.Binding] {
+			if found, err := filepath.Glob(filepath.Join(q.root, filepath.FromSlash(name))); err == nil && len(found) == 0 && !strings.Contains(name, "**") {
+				gone = append(gone, name)
+			}
+		}
+	}
+	if len(gone) > 0 {
+		return "these inputs are not there: " + strings.Join(gone, ", ") + "; install what makes them, or fix it, then:"
+	}
+	return "fix it, then:"
+}
+
+// nextOfFlaky is what to do about a pass after a failure, whose receipt is culprit, on the same files. Only a person may say that the failure does not
+// matter, so that a comment says how.
+func (q *Question) nextOfFlaky(culprit *receipts.Receipt, script string) []string {
+	binding, clean := "NAME", false
+	var inputs []string
+	if culprit != nil && culprit.Binding != "" && culprit.Place == q.Place {
+		script, clean = q.scriptFor(culprit, script), culprit.Clean != nil
+		binding, inputs = culprit.Binding, q.matrix.Inputs[culprit.Binding]
+	}
+	text := fmt.Sprintf("if what the tools depend on was installed since, name a file that this changed, which must lie in the project, in [commands.%s] of routing.toml, inputs = [\"PATH\"]; commit that, and run again:", binding)
+	switch {
+	case clean: // where inputs excuse nothing, unless a setup installed others
+		text = "it failed in a clean checkout, of just these files, which may lack what is here: find out why, and run again:"
+	case len(inputs) > 0:
+		text = fmt.Sprintf("if what the tools depend on was installed since, and did not change the inputs (%s), add to them in [commands.%s] of routing.toml a file that it changed, which must lie in the project; commit that, and run again:", strings.Join(inputs, ", "), binding)
+	}
+	return []string{advice("%s", text), q.run(script),
+		advice("or a person decides that the failure does not matter, and says why: `%s`", q.run("--accept-flaky", "REASON", script))}
+}
+
 // scriptFor is the script of a receipt, or the given one.
 func (q *Question) scriptFor(r *receipts.Receipt, script string) string {
 	if q.Level > receipts.LevelHash && r.Signer == "" { // of a run that a signed line started: by itself it would be of a lower level
@@ -349,105 +427,6 @@ func (q *Question) scriptFor(r *receipts.Receipt, script string) string {
 		return name
 	}
 	return script
-}
-
-// nextOfPolicy is what to do where the rules are not the trusted ones; whole runs the script.
-func (q *Question) nextOfPolicy(whole string) []string {
-	switch {
-	case q.Policy == "": // the gate is of other rules, the present ones are the trusted
-		return []string{whole}
-	case q.lost != "" && q.pinned:
-		return []string{advice("restore the matrix: your pin is of it")}
-	case q.lost != "":
-		return []string{report.Command([]string{"git", "checkout", "HEAD", "--", q.lost})}
-	case q.matrix.Path == "" && q.state.Unseen != "": // HEAD cannot say
-		return []string{advice("git fsck names what is missing, and git fetch may bring it; then ask again")}
-	case q.state.Above != "":
-		return []string{advice("review it: it takes the place of %s in this folder; then commit it:", place.Short(q.state.Above)), q.commitMatrix(), advice("or pin it:"), "dialect trust"}
-	case q.state.Elsewhere != "":
-		return []string{advice("fix what is named, or name the matrix that you mean with --routing")}
-	case q.state.Lacks:
-		return []string{advice("name a commit with --base that has the matrix%s", q.own())}
-	case q.lacks:
-		if _, err := os.Lstat(q.matrix.Path); err != nil {
-			return []string{advice("that commit is older than the matrix, so no rule says what its files have to pass")}
-		}
-		if path, err := project.MatrixIn(context.Background(), "HEAD", q.root); err == nil && path == q.matrix.Path {
-			return []string{advice("HEAD has one: ask about a commit that has it, too; no older one can be verified")}
-		}
-		return []string{advice("commit the matrix first:"), q.commitMatrix()}
-	case q.state.LineEnds():
-		return q.nextOfLineEnds(whole)
-	case q.state.Complaint() == "":
-		return []string{advice("ask again: the rules changed while they were read")}
-	case len(q.state.Changes) == 0:
-		return []string{advice("fix what is named, then:"), whole}
-	case q.state.Kind != policy.Pinned && slices.ContainsFunc(q.state.Changes, func(c policy.Change) bool { return strings.HasPrefix(c.Path, "../") && c.Old == nil }):
-		return []string{advice("if it lies outside of the repository, no commit has it: move it in or, without --base, review it and pin it:"), "dialect trust"}
-	case q.o.Base != "":
-		return []string{advice("review the difference, then name the commit that you trust with --base%s", q.own())}
-	case q.state.Kind == policy.Pinned:
-		return []string{advice("review the difference, then pin it:"), "dialect trust"}
-	}
-	return []string{advice("review the difference, then commit it, name the commit that you trust with --base, or pin it:"), "dialect trust"}
-}
-
-// commitMatrix is the command that commits the matrix.
-func (q *Question) commitMatrix() string {
-	add := []string{"git", "add"}
-	if len(workspace.IgnoredIn(context.Background(), filepath.Dir(q.matrix.Path), filepath.Base(q.matrix.Path))) > 0 {
-		add = append(add, "--force")
-	}
-	return report.Command(append(add, place.Short(q.matrix.Path))) + " && " + committed("The matrix of dialect")
-}
-
-// own says how the author of a change of the rules asks until the baseline that was named has it: with the commit that is asked about, or HEAD, if
-// that has the present rules. It is in words, and not a command: anyone who pastes one would take the rules of the files for those that they trust.
-func (q *Question) own() string {
-	text := "; until " + q.state.Against + " has it, compare with a commit of your own that has it, once it is reviewed"
-	ctx := context.Background()
-	if c, err := workspace.Resolve(ctx, q.root, "HEAD", workspace.Options{}); err == nil && c.ID == q.state.Commit && q.commit == nil {
-		return "" // it is one's own
-	}
-	rev, at := "HEAD", ""
-	if q.commit != nil {
-		rev = q.commit.ID
-	}
-	if c, err := workspace.Resolve(ctx, q.root, rev, workspace.Options{}); err == nil {
-		if s, err := project.Check(ctx, q.matrix, c.ID); err == nil && s.Complaint() == "" {
-			at = c.ID
-		}
-	}
-	if at == "" || at == q.state.Commit {
-		return text
-	}
-	if q.Level == receipts.LevelHash {
-		at = at[:12]
-	}
-	return text + ": --base " + at
-}
-
-// nextOfLineEnds is what to do where git wrote the files of the rules with other ends of lines than it keeps. whole runs the script.
-func (q *Question) nextOfLineEnds(whole string) []string {
-	list := []string{advice("git wrote other line ends here than %s has (core.autocrlf, or an attribute): have a tracked .gitattributes say `text eol=lf` of them, and check them out anew:", q.state.Against)}
-	var patterns, paths []string
-	for _, c := range q.state.Changes {
-		plain := strings.Trim(c.Path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") == "" && filepath.IsLocal(filepath.FromSlash(c.Path))
-		if bytes.Contains(c.Old, []byte("\r\n")) || !plain {
-			return append(list, whole)
-		}
-		patterns = append(patterns, "/"+c.Path+" text eol=lf")
-		paths = append(paths, place.Short(filepath.Join(q.root, filepath.FromSlash(c.Path))))
-	}
-	attributes, format := filepath.Join(q.root, ".gitattributes"), `%s\n`
-	if text, err := regular.Read(attributes, 1<<20); err == nil && len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
-		format = `\n%s\n`
-	}
-	words := func(names ...string) string { return report.Command(names) }
-	return append(list,
-		words(append([]string{"printf", format}, patterns...)...)+" >>"+words(place.Short(attributes))+" && "+words("git", "add", place.Short(attributes))+" && "+committed("The line ends of the rules"),
-		words(append([]string{"git", "rm", "--quiet", "--cached", "--"}, paths...)...)+" && "+words(append([]string{"git", "checkout", "HEAD", "--"}, paths...)...), // git does not write a file anew that its index has as unchanged
-		whole)
 }
 
 // nextOfTampered is what to do about a log that is not what was logged. No command of it takes evidence away: the memory of --state may be all that
@@ -512,8 +491,8 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 	switch {
 	case q.unshown:
 		return []string{
-			advice("export it again where the store is; what is signed ends at the last signed run, so keep a checkpoint after one:"),
-			report.Command([]string{"dialect", "receipts", "export", "--bundle", "--since", q.o.Since, "GATE"}),
+			advice("export it again where the store is; what is signed ends at the last signed run, so keep a checkpoint after one: %s",
+				report.Command([]string{"dialect", "receipts", "export", "--bundle", "--since", q.o.Since, "GATE"})),
 		}
 	case q.noRecord:
 		list := []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
@@ -635,12 +614,7 @@ func (q *Question) gate(require []string, ids ...string) string {
 	for _, name := range require {
 		words = append(words, "--require", name)
 	}
-	if q.Session != "" {
-		words = append(words, "--session", q.Session)
-	}
-	if q.Nonce != "" {
-		words = append(words, "--nonce", q.Nonce)
-	}
+	words = append(words, q.sessionFlags()...)
 	if q.Level == receipts.LevelHash {
 		return report.Command(append(words, ids...))
 	}
@@ -694,7 +668,7 @@ func (q *Question) nextOfGate(d receipts.Decision, ids []string, get func(id str
 	}
 	switch d.Refusals[0].Reason {
 	case receipts.FlakyPass:
-		return []string{advice("accept it, with a reason:"), q.gate(q.o.Require, slices.Concat([]string{"--accept-flaky", "REASON"}, ids)...)}
+		return []string{advice("a person decides that the failure does not matter, and says why: %s", q.gate(q.o.Require, slices.Concat([]string{"--accept-flaky", "REASON"}, ids)...))}
 	case receipts.NotCovered:
 		return []string{advice("name a receipt of each command that is required, or run them:"), q.runRequired("SCRIPT")}
 	}

@@ -17,15 +17,15 @@ func TestRemediesOfSystems(t *testing.T) {
 		keyed    string
 		commands int // of those about a level
 	}{
-		{"linux", "dialect run --key-fd 3 a.dlct 3< <(cat boss.key)", 1},
-		{"darwin", "dialect run --key-fd 3 a.dlct 3< <(cat boss.key)", 0},
+		{"linux", "dialect run --key-fd 3 a.dlct 3< <(cat KEYFILE)", 1},
+		{"darwin", "dialect run --key-fd 3 a.dlct 3< <(cat KEYFILE)", 0},
 		{"windows", "# hand the key over by a descriptor, on a system where a shell can: dialect run --key-fd 3 a.dlct", 0},
 	} {
 		if got := keyed(c.goos, slices.Clone(words)); got != c.keyed {
 			t.Errorf("%s: %s", c.goos, got)
 		}
 		commands := 0
-		for _, l := range nextOfLevel(c.goos, "WHOLE") {
+		for _, l := range nextOfLevel(c.goos, "", "WHOLE") {
 			if !strings.HasPrefix(l, "# ") {
 				commands++
 			}
@@ -33,6 +33,10 @@ func TestRemediesOfSystems(t *testing.T) {
 		if commands != c.commands {
 			t.Errorf("%s: %d commands, want %d", c.goos, commands, c.commands)
 		}
+	}
+	if got := nextOfLevel("linux", "commands run as root: start dialect as an ordinary user", "WHOLE"); len(got) != 1 ||
+		got[0] != "# a run from here would not count for its key (commands run as root): start dialect as an ordinary user, as `dialect doctor` says, and then: WHOLE" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -59,12 +59,15 @@ func TestNextOfRefusals(t *testing.T) {
 		{"missing, without a script", receipts.Missing, "SCRIPT", nil, nil, []string{"# run the script that has these lines: " + run + "SCRIPT"}},
 		{"missing, without a matrix", receipts.Missing, "SCRIPT", nil, func(q *Question) { q.matrix.Path = "" }, []string{"dialect init"}},
 		{"missing lines", receipts.Missing, "SCRIPT", nil, func(q *Question) { q.lines = []string{"Test with go"} }, []string{"printf '%s\\n' 'Test with go' | dialect run" + strings.TrimSuffix(store, " ")}},
-		{"pending", receipts.NotTerminal, "q.dlct", nil, nil, []string{"# settle", "dialect receipts settle" + store + "--status STATUS abcd", "dialect gate" + store + "abcd"}},
+		{"pending", receipts.NotTerminal, "q.dlct", nil, nil, []string{"# settle it once it is known how it ended, and gate it then: dialect receipts settle" + store + "--status STATUS abcd", "dialect gate" + store + "abcd"}},
 		{"failed", receipts.NotSucceeded, "q.dlct", bound, nil, []string{"# fix it", run + "q.dlct:3", run + "q.dlct"}},
 		{"failed with -e", receipts.NotSucceeded, "q.dlct", typed, nil, []string{"# fix it", run + "-e 'Test with go'"}},
 		{"failed as exec", receipts.NotSucceeded, "q.dlct", bare, nil, []string{"# fix it", "# see what it ran", "dialect receipts show abcd"}},
 		{"failed, nobody knows what", receipts.Superseded, "q.dlct", nil, nil, []string{"# fix it", run + "q.dlct"}},
-		{"flaky", receipts.FlakyPass, "q.dlct", bound, nil, []string{"# if what the tools depend on", run + "--accept-flaky REASON q.dlct"}},
+		{"flaky", receipts.FlakyPass, "q.dlct", bound, nil, []string{"# if what the tools depend on was installed since, name a file that this changed, which must lie in the project, in [commands.test_go]", run + "q.dlct", "# or a person decides that the failure does not matter, and says why: `" + run + "--accept-flaky REASON q.dlct`"}},
+		{"flaky, with inputs", receipts.FlakyPass, "q.dlct", bound, func(q *Question) { q.matrix.Inputs = map[string][]string{"test_go": {"lock"}} }, []string{"# if what the tools depend on was installed since, and did not change the inputs (lock), add", run + "q.dlct", "# or a person"}},
+		{"flaky in a clean checkout", receipts.FlakyPass, "q.dlct", &receipts.Receipt{Binding: "test_go", Line: line, Clean: &receipts.Clean{}}, nil, []string{"# it failed in a clean checkout", run + "q.dlct", "# or a person"}},
+		{"failed without its inputs", receipts.NotSucceeded, "q.dlct", bound, func(q *Question) { q.matrix.Inputs = map[string][]string{"test_go": {"q.dlct", "vendor/*", "deep/**"}} }, []string{"# these inputs are not there: vendor/*; install what makes them, or fix it, then:", run + "q.dlct:3", run + "q.dlct"}},
 		{"outside", receipts.Outside, "q.dlct", nil, nil, []string{run + "q.dlct"}},
 		{"not covered", receipts.NotCovered, "q.dlct", nil, func(q *Question) { q.lines = []string{"A", "B"} }, []string{"printf '%s\\n' A B | dialect run"}},
 		{"not covered in a commit", receipts.NotFinal, "q.dlct", nil, func(q *Question) { q.ofCommit = func(whole string) []string { return []string{"in: " + whole} } }, []string{"in: " + run + "q.dlct"}},
@@ -85,13 +88,14 @@ func TestNextOfRefusals(t *testing.T) {
 		{"a store without a folder", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = &regular.NotFolderError{Path: "my store", Is: "a symbolic link"} }, []string{run + "q.dlct"}},
 		{"files that are gone", receipts.Inexact, "q.dlct", nil, nil, []string{"# what tools leave behind", run + "q.dlct"}},
 		{"inexact", receipts.Inexact, "q.dlct", nil, func(q *Question) { q.Commit = true }, []string{"# commit or remove what a clone of REV", run + "q.dlct"}},
+		{"caches", receipts.Inexact, "q.dlct", nil, func(q *Question) { q.Commit = true }, []string{"# name the caches in routing.toml, caches = [\".mypy_cache\", \".pytest_cache\"] in [defaults], or in a tracked .gitignore; commit that, and what else a clone of REV", run + "q.dlct"}},
 		{"consumed", receipts.Consumed, "q.dlct", nil, nil, []string{"# a receipt is consumed once", run + "q.dlct"}},
 		{"spent", receipts.Spent, "q.dlct", nil, nil, []string{"# a receipt is consumed once", run + "q.dlct"}},
 		{"a session that is cut", receipts.Cut, "q.dlct", nil, nil, []string{"# ask for the bundle"}},
 		{"a level", receipts.LevelTooLow, "q.dlct", nil, func(q *Question) { q.Level = receipts.LevelNotary }, []string{"# a notary has to record it"}},
 		{"not kept", receipts.NotKept, "q.dlct", nil, nil, []string{"# a checkpoint covers", run + "q.dlct"}},
-		{"stale, of a notary", receipts.TreeChanged, "q.dlct", nil, func(q *Question) { q.Level, q.bundle = receipts.LevelNotary, "p.json" }, []string{"dialect guard --bundle p.json --identity 3 -- dialect run q.dlct 3< <(cat boss.key)"}},
-		{"untested, of a notary", receipts.Untested, "q.dlct", nil, func(q *Question) { q.Level = receipts.LevelNotary }, []string{"dialect guard --bundle proof.json --identity 3 -- dialect prove q.dlct 3< <(cat boss.key)"}},
+		{"stale, of a notary", receipts.TreeChanged, "q.dlct", nil, func(q *Question) { q.Level, q.bundle = receipts.LevelNotary, "p.json" }, []string{"dialect guard --bundle p.json --identity 3 -- dialect run q.dlct 3< <(cat KEYFILE)"}},
+		{"untested, of a notary", receipts.Untested, "q.dlct", nil, func(q *Question) { q.Level = receipts.LevelNotary }, []string{"dialect guard --bundle proof.json --identity 3 -- dialect prove q.dlct 3< <(cat KEYFILE)"}},
 		{"untested", receipts.Untested, "q.dlct", nil, func(q *Question) { q.o.Routing = "r.toml" }, []string{"dialect prove" + store + "--routing r.toml q.dlct"}},
 		{"named twice", receipts.Repeated, "q.dlct", nil, nil, []string{"# name each receipt once"}},
 		{"no tree here", receipts.NoTree, "q.dlct", nil, nil, []string{"# fix what keeps the files", run + "q.dlct"}},
@@ -111,7 +115,11 @@ func TestNextOfRefusals(t *testing.T) {
 		if c.set != nil {
 			c.set(q)
 		}
-		got := q.next(receipts.Refusal{Reason: c.reason, SHA: sha}, verify.Missing, c.script, c.culprit, "REV")
+		message := ""
+		if c.name == "caches" {
+			message = "what the gate g-1 tested is not what a clone of the commit has: .mypy_cache, a/.pytest_cache: a cache that stood there before the run: a clone lacks it; x.sock: a socket"
+		}
+		got := q.next(receipts.Refusal{Reason: c.reason, SHA: sha, Message: message}, verify.Missing, c.script, c.culprit, "REV")
 		if len(got) != len(c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 			continue
@@ -131,11 +139,11 @@ func TestNextOfRefusals(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		q := asked(t)
 		q.Level = receipts.LevelKey
-		if got := q.run("q.dlct"); got != run+"--key-fd 3 q.dlct 3< <(cat boss.key)" {
+		if got := q.run("q.dlct"); got != run+"--key-fd 3 q.dlct 3< <(cat KEYFILE)" {
 			t.Errorf("%q", got)
 		}
 		q.o.KeyFiles, q.Session = []string{"b.pub"}, "s"
-		if got := q.gate([]string{"all"}, "abc"); got != "dialect gate"+store+"--require all --session s --key b.pub --key-fd 3 abc 3< <(cat boss.key)" {
+		if got := q.gate([]string{"all"}, "abc"); got != "dialect gate"+store+"--require all --session s --key b.pub --key-fd 3 abc 3< <(cat KEYFILE)" {
 			t.Errorf("%q", got)
 		}
 	}

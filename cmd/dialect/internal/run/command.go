@@ -12,6 +12,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	storage "github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
@@ -135,6 +136,9 @@ func (c *Command) tell(v *voice.Voice, o *engine.Outcome, file *outfile.File) er
 			say = v.Errorf
 		}
 		say("DEGRADED: %s", report.NewDocument(o, nil, "").Lost())
+		if hint := storage.RemedyOf(o.Degraded); hint != "" {
+			v.Hintf("%s", hint)
+		}
 	}
 	if kept {
 		if !c.Quiet {

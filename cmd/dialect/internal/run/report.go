@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"time"
@@ -124,5 +125,9 @@ func (o *Options) print(v *voice.Voice, w io.Writer, d *report.Document) error {
 	case voice.InCI():
 		opt.Form = report.CI
 	}
-	return report.Text(w, d, opt)
+	err := report.Text(w, d, opt)
+	if hint := store.RemedyOf(d.Degraded); err == nil && hint != "" {
+		_, err = fmt.Fprintf(w, "hint: %s\n", hint)
+	}
+	return err
 }

@@ -211,7 +211,11 @@ func (o *Options) Bind(v *voice.Voice, args []string) (*project.Program, error) 
 
 // load reads the script that args name, and what binds it.
 func (o *Options) load(v *voice.Voice, args []string) (*project.Program, error) {
-	s, err := script.Read(v.In, v.Note, args, o.Lines)
+	var in io.Reader = v.In
+	if t := o.Budget.Timeout; t > 0 {
+		in = script.Within(in, t)
+	}
+	s, err := script.Read(in, v.Note, args, o.Lines)
 	if err != nil {
 		return nil, err
 	}

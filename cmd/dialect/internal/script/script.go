@@ -240,6 +240,33 @@ func scriptAbove(name string) string {
 // it is being waited for.
 const stdinNotice = time.Second
 
+// Within returns a reader of r that ends in an error where r has not ended within t. What waits then goes on until the process ends.
+func Within(r io.Reader, t time.Duration) io.Reader { return &bounded{r, t, time.Now().Add(t)} }
+
+type bounded struct {
+	r   io.Reader
+	t   time.Duration
+	end time.Time
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	buf, done := make([]byte, len(p)), make(chan result, 1) // not p: a read that comes late must not write into it
+	go func() {
+		n, err := b.r.Read(buf)
+		done <- result{n, err}
+	}()
+	select {
+	case r := <-done:
+		return copy(p, buf[:r.n]), r.err
+	case <-time.After(time.Until(b.end)):
+		return 0, fmt.Errorf("it did not end within %v", b.t)
+	}
+}
+
 func readStdin(stdin io.Reader, note func(text string)) (*project.Script, error) {
 	timer := time.AfterFunc(stdinNotice, func() { note("reading the script from standard input") })
 	text, err := io.ReadAll(io.LimitReader(stdin, project.MaxScript))

@@ -2,10 +2,12 @@ package script
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 )
@@ -37,5 +39,19 @@ func TestReadNumber(t *testing.T) {
 		if !errors.As(err, &e) || !strings.Contains(strings.Join(e.Hints, "\n"), "dialect run quality.dlct:"+name) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestWithin: what does not come is not waited for without end.
+func TestWithin(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	go w.Write([]byte("Test with x\n"))
+	in := Within(r, 50*time.Millisecond)
+	if _, err := readStdin(in, func(string) {}); err == nil || !strings.Contains(err.Error(), "it did not end within 50ms") {
+		t.Errorf("%v", err)
+	}
+	if s, err := readStdin(Within(strings.NewReader("Test with x\n"), time.Minute), func(string) {}); err != nil || string(s.Text) != "Test with x\n" {
+		t.Errorf("%v, %v", s, err)
 	}
 }

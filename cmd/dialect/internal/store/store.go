@@ -59,7 +59,7 @@ func (p Place) Path() (string, error) {
 	path, err := archive.Nearest(dir)
 	switch {
 	case err != nil:
-		return "", unusable(exit.Failf(exit.Refused, "the store cannot be used: %v", err), err)
+		return "", unusable(exit.Failf(exit.Refused, "the store cannot be used: %v", err), err, true)
 	case path != "":
 		return path, nil
 	}
@@ -116,7 +116,7 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 	_, err = os.Lstat(path)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err := archive.CheckStore(path); err != nil && (missing || !o.ReadOnly) {
-		return unusable(exit.Failf(exit.Refused, "%v", err), err)
+		return unusable(exit.Failf(exit.Refused, "%v", err), err, o.ReadOnly)
 	}
 	if missing {
 		return none
@@ -140,15 +140,17 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 	case errors.Is(err, sqlite.ErrBusy):
 		return exit.Failf(exit.Refused, "%v", err).Hint("%s", Remedy(err))
 	case errors.As(err, &broken):
-		return unusable(exit.Failf(exit.Refused, "%v", err), err)
+		return unusable(exit.Failf(exit.Refused, "%v", err), err, o.ReadOnly)
 	}
 	return err
 }
 
-// unusable returns f, which says that a store cannot be used, with what to do about err.
-func unusable(f *exit.Failure, err error) error {
+// unusable returns f, which says that a store cannot be used, with what to do about err. reads says that nothing was to be written.
+func unusable(f *exit.Failure, err error, reads bool) error {
 	var other *regular.NotFolderError
 	switch hint := Remedy(err); {
+	case !reads && errors.Is(err, syscall.EROFS): // of records that are in this store
+		return f.Hint("its file system can only be read: do it where it can be written, since no other store has these records")
 	case hint != "":
 		return f.Hint("%s", hint)
 	case errors.As(err, &other): // which says it
@@ -182,6 +184,16 @@ func Remedy(err error) string {
 	return ""
 }
 
+// RemedyOf is [Remedy] of an error of which only the text is left, for those of the disk.
+func RemedyOf(text string) string {
+	for _, err := range []error{sqlite.ErrNoRoom, syscall.EROFS} {
+		if strings.Contains(text, err.Error()) {
+			return Remedy(err)
+		}
+	}
+	return ""
+}
+
 // Do opens the store as [Place.With] does, and returns what f makes of it.
 func Do[T any](p Place, o sqlite.Options, f func(ctx context.Context, s *sqlite.Store) (T, error)) (made T, err error) {
 	out := make(chan T, 1) // after an interruption f may go on
@@ -204,11 +216,14 @@ func read[T any](p Place, f func(ctx context.Context, s *sqlite.Store) (T, error
 func notFound(err error) error {
 	var broken *sqlite.UnusableError
 	var problem *verify.ProblemError
+	var lookup *verify.LookupError
 	switch {
 	case err == nil || errors.As(err, &broken):
 		return err
 	case errors.As(err, &problem):
 		return exit.Failf(exit.Refused, "TAMPERED: %v", err).Hint("`dialect receipts audit` says what was changed")
+	case errors.As(err, &lookup) && lookup.Bad: // as of verify, gate and consume
+		return exit.Usagef("%v", err).Hint("`dialect receipts list` shows what there is")
 	}
 	return exit.Failf(exit.Failed, "%v", err).Hint("`dialect receipts list` shows what there is")
 }
@@ -490,6 +505,9 @@ func ReadKeys(names []string) (note.Verifiers, error) {
 func ReadCheckpoint(file string, keys note.Verifiers) (*receipts.Checkpoint, error) {
 	if file == "" {
 		return nil, nil
+	}
+	if file == "-" {
+		return nil, exit.Usagef("--since -: a checkpoint is not read from standard input").Hint("name the file that it was kept in: --since FILE")
 	}
 	b, err := regular.Read(file, maxKeys)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -321,5 +323,18 @@ func TestOnTree(t *testing.T) {
 	}
 	if got := store.OnTree(t.Context(), &plan.Step{Binding: "a"}, &plan.Matrix{Root: t.TempDir()}); got != "" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestRemedyOf holds that a fault of the disk is known by its text.
+func TestRemedyOf(t *testing.T) {
+	for text, want := range map[string]string{
+		fmt.Sprintf("%v: SQL: 13", sqlite.ErrNoRoom):       "make room on its disk, ",
+		"open x: " + syscall.EROFS.Error():                 "its file system can only be read",
+		"the store x is not a SQLite database; left alone": "",
+	} {
+		if got := store.RemedyOf(text); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q", text, got)
+		}
 	}
 }

@@ -161,6 +161,28 @@ func beyond(before, after *workspace.Snapshot) (caches, others []string) {
 	return caches, others
 }
 
+// CachesOf returns the caches of a plan, and the names of those that its lines make without being tried: those of tools of Python which no ignore file
+// of the repository names. A clone lacks them, and a run finds what the run before it left.
+func CachesOf(ctx context.Context, p scaffold.Plan) []string {
+	names := slices.Clone(p.Caches)
+	s, err := workspace.Take(ctx, p.Dir, workspace.Options{})
+	if err != nil || s.Tree == "" { // in no repository: there is no clone
+		return names
+	}
+	for _, l := range p.Lines {
+		for _, c := range []struct{ tool, cache string }{{"mypy", ".mypy_cache"}, {"pytest", ".pytest_cache"}, {"ruff", ".ruff_cache"}} {
+			if !strings.Contains(l.Text+"\n"+l.Table, c.tool) || slices.Contains(names, c.cache) {
+				continue
+			}
+			if ignored, err := workspace.Ignores(ctx, nil, s.Root, path.Join(s.Place, c.cache, "x")); err == nil && len(ignored) == 0 {
+				names = append(names, c.cache)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // installed returns the directories of s, a snapshot of the project, that hold installed packages and count as files of the project.
 func installed(s *workspace.Snapshot) (dirs []string) {
 	for _, dir := range []string{".venv", "venv", "node_modules"} {

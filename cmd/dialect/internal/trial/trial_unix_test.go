@@ -410,3 +410,24 @@ func TestBelow(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestCachesOf holds that lines that are not tried have the caches that trying finds.
+func TestCachesOf(t *testing.T) {
+	lines := []scaffold.Line{{Text: "Check with mypy"}, {Text: "Test with pytest"}, {Text: "Test with make"}}
+	for ignored, want := range map[string]string{"": ".mypy_cache .pytest_cache", ".pytest_cache/\n": ".mypy_cache"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(ignored), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := scaffold.Plan{Dir: dir, Lines: lines}
+		if got := trial.CachesOf(t.Context(), p); len(got) != 0 {
+			t.Errorf("in no repository: %q", got)
+		}
+		if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+			t.Skipf("git: %v %s", err, out)
+		}
+		if got := strings.Join(trial.CachesOf(t.Context(), p), " "); got != want {
+			t.Errorf("%q: %q, want %q", ignored, got, want)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package inquiry
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// nextOfPolicy is what to do where the rules are not the trusted ones; whole runs the script.
+func (q *Question) nextOfPolicy(whole string) []string {
+	switch {
+	case q.Policy == "": // the gate is of other rules, the present ones are the trusted
+		return []string{whole}
+	case q.lost != "" && q.pinned:
+		return []string{advice("restore the matrix: your pin is of it")}
+	case q.lost != "":
+		return []string{report.Command([]string{"git", "checkout", "HEAD", "--", q.lost})}
+	case q.matrix.Path == "" && q.state.Unseen != "": // HEAD cannot say
+		return []string{advice("git fsck names what is missing, and git fetch may bring it; then ask again")}
+	case q.state.Above != "":
+		return []string{advice("review it: it takes the place of %s in this folder; then commit it:", place.Short(q.state.Above)), q.commitMatrix(), advice("or pin it:"), "dialect trust"}
+	case q.state.Elsewhere != "":
+		return []string{advice("fix what is named, or name the matrix that you mean with --routing")}
+	case q.state.Lacks:
+		return []string{advice("name a commit with --base that has the matrix%s", q.own())}
+	case q.lacks:
+		if _, err := os.Lstat(q.matrix.Path); err != nil {
+			return []string{advice("that commit is older than the matrix, so no rule says what its files have to pass")}
+		}
+		if path, err := project.MatrixIn(context.Background(), "HEAD", q.root); err == nil && path == q.matrix.Path {
+			return []string{advice("HEAD has one: ask about a commit that has it, too; no older one can be verified")}
+		}
+		return []string{advice("commit the matrix first:"), q.commitMatrix()}
+	case q.state.LineEnds():
+		return q.nextOfLineEnds(whole)
+	case q.state.Complaint() == "":
+		return []string{advice("ask again: the rules changed while they were read")}
+	case len(q.state.Changes) == 0:
+		return []string{advice("fix what is named, then:"), whole}
+	case q.state.Kind != policy.Pinned && slices.ContainsFunc(q.state.Changes, func(c policy.Change) bool { return strings.HasPrefix(c.Path, "../") && c.Old == nil }):
+		return []string{advice("if it lies outside of the repository, no commit has it: move it in or, without --base, review it and pin it:"), "dialect trust"}
+	case q.o.Base != "":
+		return []string{advice("review the difference, then name the commit that you trust with --base%s", q.own())}
+	case q.state.Kind == policy.Pinned:
+		return []string{advice("review the difference, then pin it:"), "dialect trust"}
+	}
+	return []string{advice("review the difference, then commit it, name the commit that you trust with --base, or pin it:"), "dialect trust"}
+}
+
+// commitMatrix is the command that commits the matrix.
+func (q *Question) commitMatrix() string {
+	add := []string{"git", "add"}
+	if len(workspace.IgnoredIn(context.Background(), filepath.Dir(q.matrix.Path), filepath.Base(q.matrix.Path))) > 0 {
+		add = append(add, "--force")
+	}
+	return report.Command(append(add, place.Short(q.matrix.Path))) + " && " + committed("The matrix of dialect")
+}
+
+// own says how the author of a change of the rules asks until the baseline that was named has it: with the commit that is asked about, or HEAD, if
+// that has the present rules. It is advice in words: who pastes a command would take the rules of the files for those that they trust.
+func (q *Question) own() string {
+	text := "; until " + q.state.Against + " has it, compare with a commit of your own that has it, once it is reviewed"
+	ctx := context.Background()
+	if c, err := workspace.Resolve(ctx, q.root, "HEAD", workspace.Options{}); err == nil && c.ID == q.state.Commit && q.commit == nil {
+		return "" // it is one's own
+	}
+	rev, at := "HEAD", ""
+	if q.commit != nil {
+		rev = q.commit.ID
+	}
+	if c, err := workspace.Resolve(ctx, q.root, rev, workspace.Options{}); err == nil {
+		if s, err := project.Check(ctx, q.matrix, c.ID); err == nil && s.Complaint() == "" {
+			at = c.ID
+		}
+	}
+	if at == "" || at == q.state.Commit {
+		return text
+	}
+	if q.Level == receipts.LevelHash {
+		at = at[:12]
+	}
+	return text + ": --base " + at
+}
+
+// nextOfLineEnds is what to do where git wrote the files of the rules with other ends of lines than it keeps. whole runs the script.
+func (q *Question) nextOfLineEnds(whole string) []string {
+	list := []string{advice("git wrote other line ends here than %s has (core.autocrlf, or an attribute): have a tracked .gitattributes say `text eol=lf` of them, and check them out anew:", q.state.Against)}
+	var patterns, paths []string
+	for _, c := range q.state.Changes {
+		plain := strings.Trim(c.Path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") == "" && filepath.IsLocal(filepath.FromSlash(c.Path))
+		if bytes.Contains(c.Old, []byte("\r\n")) || !plain {
+			return append(list, whole)
+		}
+		patterns = append(patterns, "/"+c.Path+" text eol=lf")
+		paths = append(paths, place.Short(filepath.Join(q.root, filepath.FromSlash(c.Path))))
+	}
+	attributes, format := filepath.Join(q.root, ".gitattributes"), `%s\n`
+	if text, err := regular.Read(attributes, 1<<20); err == nil && len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+		format = `\n%s\n`
+	}
+	words := func(names ...string) string { return report.Command(names) }
+	return append(list,
+		words(append([]string{"printf", format}, patterns...)...)+" >>"+words(place.Short(attributes))+" && "+words("git", "add", place.Short(attributes))+" && "+committed("The line ends of the rules"),
+		words(append([]string{"git", "rm", "--quiet", "--cached", "--"}, paths...)...)+" && "+words(append([]string{"git", "checkout", "HEAD", "--"}, paths...)...), // git does not write a file anew that its index has as unchanged
+		whole)
+}
