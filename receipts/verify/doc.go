@@ -34,7 +34,8 @@
 //
 //  5. It is final (TestOne), and has at least one receipt below it. Every member, and every member
 //     of a gate below it, is in the log, and is a receipt of a success or, where it was
-//     pending, was settled as one.
+//     pending, was settled as one. Each earlier attempt that it, or a gate below it, names as failed or ended early
+//     ([receipts.Gate.Failed]) is in the log, too, or in the bundle.
 //  6. It, each member, each gate below it and each settlement has at least the level
 //     that is asked for (TestLevel); a checkpoint that the verifier kept covers it, if that is asked for (TestKeptCheckpoint).
 //  7. It is about the tree that the query names, and so is each required member. If nothing is
