@@ -275,7 +275,7 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 		case !about || (Query{}).excused(m.Entry, f) || accepted[f.SHA]:
 		case !same && !last.undo(key, f):
 			return receipts.Superseded, fmt.Sprintf("ran on other files than the gate's; on the gate's files the same command failed (receipt %s) and has not passed", f.SHA.Short())
-		case f.Seq > m.Seq && !last.undo(key, f):
+		case later(f, m.Entry) && !last.undo(key, f):
 			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
 		default:
 			before = append(before, f)

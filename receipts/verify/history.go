@@ -63,7 +63,7 @@ func (s *Session) lookAround(q Query, res *Result) {
 // which had to meet at least the same expectations.
 func overtaken(f *receipts.Entry, passes []*receipts.Entry) bool {
 	return receipt(f).Binding == "" && slices.ContainsFunc(passes, func(p *receipts.Entry) bool {
-		return receipt(p).Binding != "" && p.Seq > f.Seq && p.Level >= f.Level
+		return receipt(p).Binding != "" && !later(f, p) && p.Level >= f.Level
 	})
 }
 
@@ -123,6 +123,7 @@ func (s *Session) last(q Query, res *Result) {
 		files   [3]receipts.Tree
 		by      *receipts.Receipt // of an inner one: the line whose command started its run
 	}
+	res.weighed = make(map[receipts.Hash]answer)
 	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
 	inPlace, otherInputs := make(map[receipts.Hash]bool), make(map[receipts.Hash]bool)
 	for _, m := range leaves {
@@ -158,11 +159,13 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		asked[l] = true
 		for _, e := range h.ends(key, early, q.Level, res.below) {
-			if !counted[e.SHA] && q.counts(receipt(e)) {
-				if about, _ := last.about(m.Entry, e); about {
-					counted[e.SHA] = true
-					res.Early++
-				}
+			about, _ := last.about(m.Entry, e)
+			if about {
+				res.weighed[e.SHA] = early
+			}
+			if about && !counted[e.SHA] && q.counts(receipt(e)) {
+				counted[e.SHA] = true
+				res.Early++
 			}
 		}
 		failures := h.ends(key, no, q.Level, res.below)
@@ -172,6 +175,7 @@ func (s *Session) last(q Query, res *Result) {
 			if !about {
 				continue
 			}
+			res.weighed[f.SHA] = no
 			switch {
 			case !q.counts(receipt(f)):
 				inPlace[f.SHA] = true
@@ -183,16 +187,16 @@ func (s *Session) last(q Query, res *Result) {
 				s.reasons(res, f, q.Level)
 				continue
 			}
-			later, aside := (!same || f.Seq > m.Seq) && !last.undo(key, f), stale && !last.stand(f).has(*q.Tree)
+			after, aside := (!same || later(f, m.Entry)) && !last.undo(key, f), stale && !last.stand(f).has(*q.Tree)
 			if aside {
-				res.contradicted = res.contradicted || later || q.Strict && !s.allowed(last.rules, last.within, m, receipt(f))
+				res.contradicted = res.contradicted || after || q.Strict && !s.allowed(last.rules, last.within, m, receipt(f))
 				continue
 			}
 			if !counted[f.SHA] { // a failure that does not count for one leaf may count for another
 				counted[f.SHA] = true
 				res.Failures++
 			}
-			if later {
+			if after {
 				what := "after it had passed"
 				if !same {
 					what = "and passed on other files alone"
@@ -405,7 +409,11 @@ func (s *Session) unfinished(q Query, res *Result) {
 				return
 			}
 			run, ok := body(begun).(*receipts.Run)
-			if !ok || e.Level < begun.Level {
+			if !ok {
+				continue
+			}
+			around := below.around(run.Run)
+			if e.Level < begun.Level || e.Level < q.Level && begun.Level < q.Level && e.Seq >= cmp.Or(around.ended, around.until) {
 				continue
 			}
 			switch b := body(e).(type) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -413,8 +414,13 @@ func (h *history) ends(command uint64, want answer, level int, below map[int64]b
 // inputs, and failures that neither began with nor left them, are skipped. Records of a lower level than the query's are added to below.
 func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (failures, passes []*receipts.Entry) {
 	type word struct {
-		pass  int // highest level of a later pass; -1 if there is none
+		pass  int          // highest level of a later pass; -1 if there is none
+		began [3]time.Time // by level, when the last of the passes of no lower one began
+		since int64        // what was recorded before this index began before each of them
 		known bool
+	}
+	undoes := func(w *word, f *receipts.Entry) bool {
+		return w.pass >= f.Level && !receipt(f).Timestamp.After(w.began[f.Level])
 	}
 	// A binding of another matrix is another binding. A pass under the query's rules replaces the passes of either.
 	type under struct {
@@ -425,7 +431,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 	of := func(binding uint64, matrix receipts.Hash) *word {
 		w := words[under{binding, matrix}]
 		if w == nil {
-			w = &word{pass: -1}
+			w = &word{pass: -1, since: math.MaxInt64}
 			words[under{binding, matrix}] = w
 		}
 		return w
@@ -434,7 +440,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 	for i := len(about) - 1; i >= 0; i-- {
 		m := h.s.index.at(about[i])
 		// Without keys there is one level: nothing before the last word matters.
-		if asked := of(m.binding, q.Matrix).pass; m.flags&answers == 0 || !q.Matrix.IsZero() && (asked >= receipts.LevelKey || asked >= 0 && h.s.keys == nil) {
+		if asked := of(m.binding, q.Matrix); m.flags&answers == 0 || !q.Matrix.IsZero() && about[i] < asked.since && (asked.pass >= receipts.LevelKey || asked.pass >= 0 && h.s.keys == nil) {
 			continue
 		}
 		e := h.read(about[i], command)
@@ -446,25 +452,41 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 		}
 		r, a := receipt(e), answerOf(e)
 		w := of(m.binding, r.Matrix)
-		if w.known || w.pass >= receipts.LevelKey {
+		if w.known || w.pass >= receipts.LevelKey && about[i] < w.since {
 			continue
 		}
 		now, ok := q.present(r)
 		switch {
 		case a != yes && a != no, !q.counts(r), ok && a == yes && r.HeldInputs() != now, ok && a == no && !r.HadInputs(now):
-		case e.Level < q.Level && !h.within.has(e):
+		case e.Level < q.Level && (a == no && !h.within.has(e) || a == yes && !h.within.excuses(e)):
 			below[about[i]] = true
 		case a == yes:
 			if w.pass < 0 {
 				passes = append(passes, e)
 			}
-			w.pass = max(w.pass, e.Level)
-		case max(w.pass, of(m.binding, q.Matrix).pass) < e.Level:
+			w.pass, w.since = max(w.pass, e.Level), min(w.since, h.s.sinceBegin(e))
+			for l := range e.Level + 1 {
+				if r.Timestamp.After(w.began[l]) {
+					w.began[l] = r.Timestamp.Time
+				}
+			}
+		case !undoes(w, e) && !undoes(of(m.binding, q.Matrix), e):
 			w.known = true
 			failures = append(failures, e)
 		}
 	}
 	return failures, passes
+}
+
+// unordered is how many records before a receipt of a run whose beginning is not known may have begun after it.
+const unordered = 256
+
+// sinceBegin returns an index before which no record began after the receipt e: the beginning of a run is recorded before its first command starts.
+func (s *Session) sinceBegin(e *receipts.Entry) int64 {
+	if seq, ok := s.index.begins(shortText(receipt(e).Run)); ok && receipt(e).Run != "" {
+		return seq
+	}
+	return max(0, e.Seq-unordered)
 }
 
 // again returns the pass of a later attempt of the step of a failure, of no lower level; nil if there is none.
@@ -480,7 +502,7 @@ func (s *Session) again(f *receipts.Entry, w *within) *receipts.Entry {
 		if e == nil {
 			return nil
 		}
-		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && e.Level >= f.Level && (e.Level >= w.level || w.has(e)) && on.holds(w.stand(e)) && answerOf(e) == yes {
+		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && e.Level >= f.Level && (e.Level >= w.level || w.excuses(e)) && on.holds(w.stand(e)) && answerOf(e) == yes {
 			return e
 		}
 	}

@@ -112,8 +112,10 @@ type Result struct {
 	Below  int
 	below  map[int64]bool
 	nested []receipts.Hash // [receipts.Gate.Nested] of the gate, and of those among the members
-	failed []receipts.Hash // [receipts.Gate.Failed] and Early, likewise
-	came   int             // [receipts.Gate.Came] of the gates among the members
+	// failed and early are [receipts.Gate.Failed] and Early, likewise; weighed are those that the log shows, and what their answers are.
+	failed, early []receipts.Hash
+	weighed       map[receipts.Hash]answer
+	came          int // [receipts.Gate.Came] of the gates among the members
 	// Ungated are receipts that a gate made now would take, and that with it would answer
 	// the query; they count for nothing before. Nil where the result is Verified.
 	Ungated []*receipts.Entry
@@ -372,7 +374,6 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	res.Inner = s.inner(append(res.nested, s.since(g, res.Members, q.Level)...), res.Members, func(sha receipts.Hash) {
 		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run that a line of the gate %s started", sha.Short(), id)
 	})
-	s.keepsAttempts(res, id)
 	// A producer's own word is never raised, only lowered.
 	res.Level = min(res.Level, max(g.Level, receipts.LevelHash))
 
@@ -408,6 +409,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	s.repeats(q, res)
 	s.aged(q, res)
 	s.last(q, res)
+	s.keepsAttempts(res, id)
 	return res
 }
 
@@ -568,7 +570,8 @@ func (s *Session) flatten(g *receipts.Gate, res *Result) {
 		list map[receipts.Hash]*receipts.Entry
 	}
 	seen := make(map[receipts.Hash]bool)
-	res.nested, res.failed = append(res.nested, g.Nested...), slices.Concat(res.failed, g.Failed, g.Early)
+	res.nested, res.failed = append(res.nested, g.Nested...), append(res.failed, g.Failed...)
+	res.early = append(res.early, g.Early...)
 	stack := []level{{g.Members, s.bySHA(g.Members...)}}
 	for len(stack) > 0 && s.err == nil {
 		top := &stack[len(stack)-1]
@@ -596,7 +599,8 @@ func (s *Session) flatten(g *receipts.Gate, res *Result) {
 		case *receipts.Gate:
 			res.Level = min(res.Level, e.Level)
 			res.came += b.Came
-			res.nested, res.failed = append(res.nested, b.Nested...), slices.Concat(res.failed, b.Failed, b.Early)
+			res.nested, res.failed = append(res.nested, b.Nested...), append(res.failed, b.Failed...)
+			res.early = append(res.early, b.Early...)
 			stack = append(stack, level{b.Members, s.bySHA(b.Members...)})
 		default:
 			res.no(Tampered, receipts.NotReceipt, sha, "the member %s of the gate is not a receipt", sha.Short())
@@ -604,17 +608,31 @@ func (s *Session) flatten(g *receipts.Gate, res *Result) {
 	}
 }
 
-// keepsAttempts refuses a gate that names attempts, on which its commands failed or were ended early, of which one is gone.
+// keepsAttempts refuses a gate that names attempts, on which its commands failed or were ended early, of which one is gone. In a bundle each has to be
+// what the gate says, by what else the bundle has: the judgement weighed it.
 func (s *Session) keepsAttempts(res *Result, id string) {
-	found := s.bySHA(res.failed...)
-	for _, sha := range res.failed {
-		switch {
-		case found[sha] != nil:
-		case s.partial:
+	attempts := slices.Concat(res.failed, res.early)
+	found, weighed := s.bySHA(attempts...), 0
+	for i, sha := range attempts {
+		switch e := found[sha]; {
+		case e == nil && s.partial:
 			res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, an earlier attempt on the same files that the gate %s names", sha.Short(), id)
-		default:
+		case e == nil:
 			res.no(Tampered, receipts.Missing, sha, "%s, an earlier attempt on the same files that the gate %s names, is not in the log", sha.Short(), id)
+		case s.partial && (res.weighed[sha] == noAnswer || i < len(res.failed) && res.weighed[sha] != no):
+			res.no(Missing, receipts.Missing, sha, "the bundle leaves out what shows that %s is an earlier attempt, as the gate %s says", sha.Short(), id)
 		}
+	}
+	for _, a := range res.weighed {
+		if a == no {
+			weighed++
+		}
+	}
+	if n := len(res.Body.Failed) + res.Body.FailedMore; s.partial && res.Body.FailedMore > 0 && weighed < n {
+		res.no(Missing, receipts.Missing, receipts.Hash{}, "the bundle has %d of the %d failures that came before the gate %s", weighed, n, id)
+	}
+	if n := len(res.Body.Early) + res.Body.EarlyMore; s.partial && res.Body.EarlyMore > 0 && len(res.weighed)-weighed < n {
+		res.no(Missing, receipts.Missing, receipts.Hash{}, "the bundle has %d of the %d early ends that came before the gate %s", len(res.weighed)-weighed, n, id)
 	}
 }
 

@@ -48,7 +48,7 @@ type passed struct {
 
 // undoes reports whether p came after a failure of its line, and is of no lower level.
 func (p passed) undoes(f *receipts.Entry) bool {
-	return p.Entry != nil && p.Seq > f.Seq && p.level >= f.Level
+	return p.Entry != nil && !later(f, p.Entry) && p.level >= f.Level
 }
 
 // maxScoped bounds how many failures since a full run are read.

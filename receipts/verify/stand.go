@@ -21,6 +21,7 @@ type within struct {
 type below struct {
 	apart bool    // a line around it is apart ([receipts.Receipt.Apart]): the rest is not known
 	until int64   // the index of the last record that vouches for what the run did
+	ended int64   // the index of the last receipt of the first line around it to end, of those that have one; 0 for none
 	lines []int64 // the receipts, with files, of the line that started the run, or else of the nearest line around it that has such
 	bound []int64 // a receipt of each line around it that has one, the nearest last
 	gap   bool    // a line around it has none of the level
@@ -44,6 +45,19 @@ func (w *within) vouches(run string) {
 // has reports whether a record is of a run that a line started.
 func (w *within) has(e *receipts.Entry) bool {
 	return w != nil && e.Seq < w.around(receipt(e).Run).until
+}
+
+// excuses reports whether a record of a run that a line started may speak in favour: what comes after the receipt of the line was not seen by who
+// signed that. What accuses counts until the end of the run around it, see has.
+func (w *within) excuses(e *receipts.Entry) bool {
+	return w != nil && e.Seq < w.around(receipt(e).Run).ended
+}
+
+// later reports whether the failure f came after the pass e: it was recorded after it or, in another run, began after it. Receipts of one run come into
+// the log in their order; those of two as their writers get to it, which may hold a pass back until what failed since is recorded.
+func later(f, e *receipts.Entry) bool {
+	a, b := receipt(f), receipt(e)
+	return f.Seq > e.Seq || a.Run != b.Run && a.Timestamp.After(b.Timestamp.Time)
 }
 
 // around returns the lines that enclose a run. Each run on the way up is looked at once, however deep the nesting.
@@ -74,6 +88,9 @@ func (w *within) around(run string) below {
 			known.until = max(known.until, of.last)
 			if seq, ok := of.seen[l.step]; ok {
 				known.bound = append(slices.Clip(known.bound), seq)
+				if known.ended == 0 || seq < known.ended {
+					known.ended = seq
+				}
 			} else {
 				known.gap = true
 			}
