@@ -2,6 +2,7 @@ package verify
 
 import (
 	"testing"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -251,3 +252,89 @@ func TestRetriesOfRules(t *testing.T) {
 		}
 	}
 }
+
+// TestNotExcusedAfterLine has a record without the key, of a run that a line started, pass after the receipt of the line, which is signed: it takes
+// no failure back, since who signed the receipt did not see it.
+func TestNotExcusedAfterLine(t *testing.T) {
+	boss, keys := newSigner(t)
+	for _, c := range []struct {
+		name   string
+		before bool
+		want   Verdict
+	}{{"before the receipt of the line", true, Verified}, {"after it", false, Failed}} {
+		m := newMaker(t)
+		in := func(run string) func(*receipts.Receipt) { return func(r *receipts.Receipt) { r.Run = run } }
+		m.sign = boss
+		m.run("r-1")
+		members := []receipts.Hash{m.receipt()}
+		m.sign = nil
+		m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/2" })
+		m.receipt(failing, in("r-2"))
+		m.run("r-3", func(r *receipts.Run) { r.Parent = "r-1/2" })
+		var pass receipts.Hash
+		if c.before {
+			pass = m.receipt(in("r-3"))
+		}
+		m.sign = boss
+		members = append(members, m.receipt(of("all"), func(r *receipts.Receipt) { r.Step = "2" }))
+		m.sign = nil
+		if !c.before {
+			pass = m.receipt(in("r-3"))
+		}
+		m.sign = boss
+		g := requestFor(members...)
+		g.Level, g.Strict = receipts.LevelKey, false
+		m.signCheckpoint(boss)
+		if d := m.decide(Options{Keys: keys}, g); d.Passed() != (c.want == Verified) {
+			t.Errorf("%s: the gate says %+v", c.name, d.Refusals)
+		}
+		m.gate(members, func(b *receipts.Gate) { b.Nested = []receipts.Hash{pass} })
+		m.signCheckpoint(boss)
+		if res := ask(t, m.open(Options{Keys: keys}), asked(signed)); res.Verdict != c.want {
+			t.Errorf("%s: %s", c.name, told(res))
+		}
+	}
+}
+
+// TestRecordedLate: of two runs the log has the receipts as their writers got to it. A failure that began after a pass is later, though it was recorded
+// before it.
+func TestRecordedLate(t *testing.T) {
+	at := func(run string, seconds time.Duration) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Run, r.Timestamp.Time = run, noon.Add(seconds*time.Second) }
+	}
+	for _, c := range []struct {
+		name           string
+		failed, passed func(*receipts.Receipt)
+		plain, strict  Verdict
+	}{
+		{"it began before the pass", at("r-2", 1), at("r-1", 2), Verified, Flaky},
+		{"it began after the pass", at("r-2", 3), at("r-1", 2), Failed, Failed},
+		{"of the same run the log's order counts", at("r-1", 3), at("r-1", 2), Verified, Flaky},
+	} {
+		for _, gated := range []bool{true, false} {
+			m := newMaker(t)
+			m.run("r-1")
+			m.receipt(failing, c.failed)
+			pass := m.receipt(c.passed)
+			if gated {
+				m.gate([]receipts.Hash{pass})
+				g := requestFor(pass)
+				g.Strict = false
+				d := m.decide(Options{}, g)
+				if refused := c.plain == Failed; d.Passed() == refused {
+					t.Errorf("%s: the gate says %+v", c.name, d.Refusals)
+				}
+			}
+			for q, want := range map[*Query]Verdict{ptr(asked()): c.plain, ptr(asked(strict)): c.strict} {
+				if !gated && want != Failed {
+					want = Missing
+				}
+				if res := ask(t, m.open(Options{}), *q); res.Verdict != want {
+					t.Errorf("%s, gated %t, strict %t: %s", c.name, gated, q.Strict, told(res))
+				}
+			}
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -414,13 +414,14 @@ func (h *history) ends(command uint64, want answer, level int, below map[int64]b
 // inputs, and failures that neither began with nor left them, are skipped. Records of a lower level than the query's are added to below.
 func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (failures, passes []*receipts.Entry) {
 	type word struct {
-		pass  int          // highest level of a later pass; -1 if there is none
-		began [3]time.Time // by level, when the last of the passes of no lower one began
-		since int64        // what was recorded before this index began before each of them
+		pass  int            // highest level of a later pass; -1 if there is none
+		began [3]time.Time   // by level, when the last of the passes of no lower one began
+		ran   map[string]int // by run, one more than the highest level of its passes: see later
+		since int64          // what was recorded before this index began before each of them
 		known bool
 	}
 	undoes := func(w *word, f *receipts.Entry) bool {
-		return w.pass >= f.Level && !receipt(f).Timestamp.After(w.began[f.Level])
+		return w.pass >= f.Level && (!receipt(f).Timestamp.After(w.began[f.Level]) || w.ran[receipt(f).Run] > f.Level)
 	}
 	// A binding of another matrix is another binding. A pass under the query's rules replaces the passes of either.
 	type under struct {
@@ -431,7 +432,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 	of := func(binding uint64, matrix receipts.Hash) *word {
 		w := words[under{binding, matrix}]
 		if w == nil {
-			w = &word{pass: -1, since: math.MaxInt64}
+			w = &word{pass: -1, since: math.MaxInt64, ran: make(map[string]int)}
 			words[under{binding, matrix}] = w
 		}
 		return w
@@ -464,6 +465,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 			if w.pass < 0 {
 				passes = append(passes, e)
 			}
+			w.ran[r.Run] = max(w.ran[r.Run], e.Level+1)
 			w.pass, w.since = max(w.pass, e.Level), min(w.since, h.s.sinceBegin(e))
 			for l := range e.Level + 1 {
 				if r.Timestamp.After(w.began[l]) {
