@@ -41,6 +41,19 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 		asked = append(asked, e)
 	}
 	take, done := make(map[int64]receipts.Entry), make(map[receipts.Hash]bool)
+	if since != nil { // who kept it can tell then that nothing of what came after the first is missing
+		first := since.Count
+		for _, e := range asked {
+			first = min(first, e.Seq)
+		}
+		after, err := s.entries(ctx, entryColumns+"WHERE r.seq > ?1 AND r.seq < ?2", first, since.Count)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range after {
+			take[e.Seq] = e
+		}
+	}
 	for len(asked) > 0 {
 		if err := s.takeAll(ctx, take, done, asked); err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
@@ -36,13 +37,14 @@ func (o *Options) faulty(v *voice.Voice, p *project.Program) {
 		log.close()
 	}
 	if err == nil {
-		why := p.Findings.Summary() + ": nothing was run"
+		var why strings.Builder
+		why.WriteString(p.Findings.Summary() + ": nothing was run")
 		for _, d := range p.Findings {
 			if d.Severity == diag.Error {
-				why += "\n" + d.String()
+				why.WriteString("\n" + d.String())
 			}
 		}
-		doc, secret := report.Unended(p.Script.Name, why), recording.Redactor(p.Plan, "")
+		doc, secret := report.Unended(p.Script.Name, why.String()), recording.Redactor(p.Plan, "")
 		err = cmp.Or(
 			junit.Write(v.Out, func(w io.Writer) error {
 				return secret.Through(w, report.Markup(), func(w io.Writer) error { return report.JUnit(w, doc, report.JUnitOptions{}) })
