@@ -101,11 +101,12 @@ func (p *platform) ownOrphans() []proc {
 func settled(list func() []proc, forked func() bool) (left []proc, forks bool) {
 	left, forks = list(), forked()
 	for i, n := 0, 0; n < longest && (forks || i < looks && len(left) > 0); n++ {
-		if i++; forks {
-			i = 0
-		}
+		was := left
 		time.Sleep(pause)
 		left, forks = list(), forked()
+		if i++; forks || !slices.EqualFunc(was, left, func(a, b proc) bool { return a.pid == b.pid && a.start == b.start }) {
+			i = 0 // others than before
+		}
 	}
 	return left, forks
 }

@@ -299,13 +299,13 @@ func TestLeftRunning(t *testing.T) {
 		leaks(t)
 		l := start(t)
 		file := filepath.Join(t.TempDir(), "pids")
+		// On a busy machine a process of the chain may take so long to start that it is named itself.
 		res := l.Run(context.Background(), command(t, "chain", file, "40"))
-		list := pids(file)
-		if res.ExitCode != 0 || len(list) != 1 || len(res.Left) != 1 || res.Left[0].PID != list[0] || len(res.Notes) != 1 {
+		if list := pids(file); res.ExitCode != 0 || len(res.Left) != 1 || len(list) > 0 && res.Left[0].PID != list[0] || len(res.Notes) != 1 {
 			t.Errorf("%v: got %+v", list, res)
 		}
-		if err := l.EndLeft(true); err != nil || len(alive(list)) > 0 {
-			t.Errorf("%v, alive %v", err, alive(list))
+		if err := l.EndLeft(true); err != nil || len(alive(pids(file))) > 0 {
+			t.Errorf("%v, alive %v", err, alive(pids(file)))
 		}
 	})
 	t.Run("for a moment", func(t *testing.T) {

@@ -94,7 +94,7 @@ var (
 	stated = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:"""((?:"{0,2}[^"])*)"""|'''((?:'{0,2}[^'])*)'''|"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)')[ \t]*(?:[}\]#\r\n]|\z|,\s*(?:\z|[}\]#]|["']?[\w.-]+["']?[ \t]*[=:]))`)
 	})
-	continued = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:"[^"\n]*"|'[^'\n]*')[ \t]*(?:[^=: \t]|$)`) }) // a value alone on the next line
+	continued = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:"[^"\n]*"|'[^'\n]*')[ \t]*(?:[^=: \t]|$)`) }) // a value alone on the next line
 	unsecret  = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:[0-9]+|true|false|null)[ \t]*(?:[,}\]#\r\n]|\z)`)
 	})
@@ -163,10 +163,14 @@ func open(text []byte) int {
 		}
 	}
 	depth, quote, seen := 0, byte(0), false
-	for i, c := range text {
-		switch {
-		case c == '\n' && seen && depth <= 0 && !continued().Match(text[i:]):
-			return i
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\n' && seen && depth <= 0:
+			next := len(text) - len(bytes.TrimLeft(text[i:], " \t\r\n"))
+			if !continued().Match(text[next:]) {
+				return i
+			}
+			i, quote = next-1, 0
 		case c == '\n':
 			quote = 0
 		case quote != 0:

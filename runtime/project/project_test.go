@@ -262,6 +262,16 @@ func TestHideNamed(t *testing.T) {
 	}
 }
 
+// TestNamedIsLinear: what stands beside a name may be followed by any number of empty lines.
+func TestNamedIsLinear(t *testing.T) {
+	for _, text := range []string{
+		"token = abc" + strings.Repeat("\n", 1<<18) + "'y'", strings.Repeat("token = abc\n", 1<<16), "token = [" + strings.Repeat("\n", 1<<18), strings.Repeat("token = \"a\",\n\n", 1<<15),
+		strings.Repeat("x --token=\"\"\"", 1<<15), strings.Repeat("token = \"\"\"", 1<<15), "token" + strings.Repeat(" ", 1<<18), strings.Repeat("token = 'a'\n'b'\n", 1<<14),
+	} {
+		named([]byte(text)) // a minute each where it is quadratic
+	}
+}
+
 // TestReviewed: who reviews a difference sees all of it but the values of variables and headers that are secrets, whatever looks like one.
 func TestReviewed(t *testing.T) {
 	const secret = "Qx7-EFGH9912zzW"
