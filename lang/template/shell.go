@@ -50,51 +50,93 @@ func isShell(path string) bool {
 		"xonsh", "elvish", "nu", "osh", "ysh", "ion"}, name)
 }
 
-// shellCode reports whether a value would become code of a shell that stands among the words of the template, as the program or behind one that starts
-// it: the argument behind -c has a placeholder, or is missing, so that the first value takes its place. What a program makes of its own arguments is for
-// the matrix to say: another interpreter, or one that hands them to a shell.
+// launchers run the command that their arguments are, behind options of their own.
+var launchers = []string{"env", "timeout", "nice", "nohup", "stdbuf", "setsid", "ionice", "xargs", "time", "sudo", "doas", "busybox", "flock", "watch", "chrt", "taskset",
+	"unshare", "nsenter", "docker", "podman", "kubectl", "npx", "uv", "uvx", "poetry", "pnpm", "direnv", "nix"}
+
+// shellCode reports whether a value would become code of a shell that the template names, as the program or behind one that starts it: the argument
+// behind -c has a placeholder, or is missing, so that the first value takes its place. It knows the usual shells, and how they are usually called. What a
+// program makes of its own arguments is for the matrix to say: another interpreter, or one that hands them to a shell.
 func (t *Template) shellCode() bool {
-	searches := slices.Contains([]string{"grep", "egrep", "fgrep", "rg", "ag", "ack", "pgrep", "pkill"}, programName(t.Program()))
+	starts := slices.Contains(launchers, programName(t.Program()))
 	for i, e := range t.args {
-		switch name := strings.ToLower(programName(e.text())); {
-		case i > 0 && (searches || slices.Contains([]string{"-name", "-iname", "-path", "-e"}, t.args[i-1].text())):
-			continue // a pattern
-		case isShell(name), name == "pwsh", name == "powershell", name == "cmd":
-			if t.codeBehind(name, t.args[i+1:]) {
-				return true
+		if i > 0 && !starts { // the word may be the argument of an option: -s bash, -name bash
+			before := t.args[i-1].text()
+			if strings.HasPrefix(before, "-") && !slices.Contains([]string{"--", "-exec", "-execdir", "-ok", "-okdir", "-e", "-x"}, before) ||
+				slices.Contains([]string{"grep", "egrep", "fgrep", "rg", "ag", "ack", "pgrep", "pkill"}, programName(t.Program())) {
+				continue
 			}
+		}
+		code := false
+		switch name := strings.ToLower(programName(e.text())); {
+		case isShell(name):
+			code = codeBehind(t.args[i+1:], name == "fish")
+		case name == "pwsh", name == "powershell":
+			code = codeOfPowerShell(t.args[i+1:], name == "powershell")
+		case name == "cmd":
+			code = codeOfCmd(t.args[i+1:])
+		}
+		if code {
+			return true
 		}
 	}
 	return false
 }
 
-// codeBehind reports whether the code that a shell would read is, or would be, a value.
-func (t *Template) codeBehind(shell string, args []element) bool {
+// varies reports whether one of args is not literal, or there is none, so that values take its place.
+func varies(args []element) bool {
+	return len(args) == 0 || slices.ContainsFunc(args, func(e element) bool { return !e.literal() })
+}
+
+// codeBehind reports whether the code that a shell of Unix would read is, or would be, a value.
+func codeBehind(args []element, fish bool) bool {
 	announced, takes := false, false // an argument behind an option that takes one, as -o does
 	for _, a := range args {
 		w := a.text()
-		option := a.literal() && w != "" && strings.ContainsRune("-+", rune(w[0]))
-		cluster := option && len(w) > 1 && !strings.HasPrefix(w, "--")
-		flag := cluster && w[0] == '-' && strings.Contains(w, "c") || w == "--command"
-		switch shell {
-		case "pwsh", "powershell":
-			flag = a.literal() && len(w) > 1 && strings.HasPrefix("-command", strings.ToLower(w))
-		case "cmd":
-			flag = a.literal() && (strings.EqualFold(w, "/c") || strings.EqualFold(w, "/k"))
-		}
 		switch {
-		case flag:
+		case strings.HasPrefix(w, "--command=") || strings.HasPrefix(w, "--init-command="):
+			return !a.literal()
+		case !a.literal() || w == "" || w[0] != '-' && w[0] != '+':
+			if !takes {
+				return announced && !a.literal() // else the name of a script
+			}
+			takes = false
+			continue
+		}
+		cluster := !strings.HasPrefix(w, "--") && strings.Trim(w[1:], "abcefhiklmnoprstuvxBCDEHOPT") == ""
+		if cluster && w[0] == '-' && strings.Contains(w, "c") || fish && cluster && strings.Contains(w, "C") || strings.HasPrefix(w, "--command") || w == "--init-command" {
 			announced = true
-		case strings.HasPrefix(w, "--command=") && option:
-			return !a.literal()
-		case !option && !takes && announced:
-			return !a.literal()
-		case !option && !takes:
-			return strings.HasPrefix(w, "--command=") && !a.literal() // else the name of a script
 		}
 		takes = cluster && strings.ContainsAny(w, "oO") || w == "--rcfile" || w == "--init-file"
 	}
 	return announced
+}
+
+// codeOfPowerShell is codeBehind for PowerShell. What stands behind -Command is one text; without it Windows PowerShell takes what it is given for code.
+func codeOfPowerShell(args []element, windows bool) bool {
+	for i, a := range args {
+		switch w := strings.ToLower(a.text()); {
+		case a.literal() && len(w) > 1 && strings.HasPrefix("-command", w):
+			return varies(args[i+1:])
+		case a.literal() && len(w) > 1 && strings.HasPrefix("-file", w):
+			return false
+		}
+	}
+	return windows && varies(args)
+}
+
+// codeOfCmd is codeBehind for cmd of Windows.
+func codeOfCmd(args []element) bool {
+	for i, a := range args {
+		w := strings.ToLower(a.text())
+		if !a.literal() || !strings.HasPrefix(w, "/") {
+			return false
+		}
+		if w == "/c" || w == "/k" {
+			return varies(args[i+1:])
+		}
+	}
+	return false
 }
 
 type shellTokenKind uint8

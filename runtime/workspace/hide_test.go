@@ -243,7 +243,7 @@ func TestNamedGit(t *testing.T) {
 					withSubmodule(r)
 					r.do(os.RemoveAll(r.path("sub/.git")))
 				}
-				if !git && len(files) < 3 {
+				if !git {
 					r.do(os.RemoveAll(r.path(".git")))
 				}
 				seen := make(map[[32]byte]bool)

@@ -242,19 +242,24 @@ func (w *walk) ownGit(d *folder, p place) (own bool, err error) {
 	return own, w.fault(p.path, err)
 }
 
-// repository reports whether a directory has a .git that looks like a repository, where there is no git to ask.
+// repository reports whether a directory has a .git that looks like a repository, where there is no git to ask: what it has under other names hides then.
 func repository(d *folder) bool {
 	git, err := d.sub(".git")
 	if err != nil {
 		return false
 	}
 	defer git.release()
-	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if _, err := git.lstat(name); err != nil {
+	for _, name := range []string{"objects", "refs"} {
+		if st, err := git.lstat(name); err != nil || st.kind != kindFolder {
 			return false
 		}
 	}
-	return true
+	if st, err := git.lstat("HEAD"); err != nil || !st.kind.regular() || st.size > 1<<10 {
+		return false
+	}
+	head, err := readAll(git, "HEAD", nil)
+	text := strings.TrimSuffix(string(head), "\n")
+	return err == nil && (strings.HasPrefix(text, "ref: refs/") || (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == "")
 }
 
 // nestedEnv is the environment in which git looks at the repository in a directory.

@@ -2,7 +2,9 @@ package inquiry
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/policy"
 )
 
 // otherScripts says which of the scripts that ran are not those of the baseline, also those that a task ran.
@@ -49,7 +52,7 @@ func (q *Question) otherScripts(res *verify.Result) (notes []string) {
 			note("the script %s that ran is not that of %s", name)
 		case err != nil && m.By != nil && m.By.Kind == string(plan.Task) && m.By.HandedBack.IsZero(): // the baseline may have one of that name elsewhere
 			note("the script %s that a task ran is not in %s", name)
-		case err != nil && !m.Inner:
+		case errors.Is(err, fs.ErrNotExist) && !m.Inner && q.state.Commit != "" && q.state.Kind != policy.Pinned: // a pin has no scripts
 			note("the script %s that ran is not in %s", name)
 		}
 	}
