@@ -441,6 +441,8 @@ func TestForms(t *testing.T) {
 		{"# tests 5\n# pass 5\n# fail 0\nsh: 1: tsd: not found\nnpm: done\n", "sh: 1: tsd: not found", true},
 		{"# fail 0\n# skip 0\n", "# skip 0", false},
 		{"0 errors, 3 files\n", "0 errors, 3 files", false},
+		{"20 errors, 3 files\ndone\n", "20 errors, 3 files", true},
+		{"x\n30 failed\ndone\n", "30 failed", true},
 		{"all is well\n", "all is well", false},
 		{"make: *** [Makefile:3: test] Error 1\n", "make: *** [Makefile:3: test] Error 1", true},
 		{"cmd/a.go\ncmd/b.go\n", "cmd/a.go", true},                                                                                                                          // gofmt -l

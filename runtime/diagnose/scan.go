@@ -511,7 +511,13 @@ func harmless(t string) bool {
 	case "fail 0", "fail: 0", "fail  0", "failed 0", "failed: 0", "failures: 0", "errors: 0", "error: 0", "errors 0":
 		return true
 	}
-	return strings.Contains(lower, "0 errors") && !strings.Contains(lower, "10 errors") || strings.Contains(lower, "0 failed") && !strings.Contains(lower, "10 failed") || strings.Contains(lower, "no error")
+	return counts0(lower, "0 errors") || counts0(lower, "0 failed") || strings.Contains(lower, "no error")
+}
+
+// counts0 reports whether a line has the words, which begin with a 0 that is no part of another number.
+func counts0(l, words string) bool {
+	i := strings.Index(l, words)
+	return i == 0 || i > 0 && (l[i-1] < '0' || l[i-1] > '9')
 }
 
 // goesOn reports whether a line goes on with the last error: mypy breaks its messages at the width of the terminal, and

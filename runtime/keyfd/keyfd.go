@@ -123,8 +123,8 @@ func read(text string) (private, open string, err error) {
 	return strings.TrimSpace(string(b)), open, nil
 }
 
-// patience bounds the wait for a key. A pipe whose other end somebody holds open has no end to wait for.
-var patience = 10 * time.Second
+// patience bounds the wait for a key, before which somebody may have to type a passphrase. A pipe whose other end is held open has no end to wait for.
+var patience = 2 * time.Minute
 
 var errSilent = errors.New("silent")
 

@@ -17,6 +17,9 @@ func DefaultScript(dir string, m *routing.Matrix) (path string, several []string
 	path, several, _ = defaultScript(dir, m, func(dir string) (names []string, _ error) {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
+			if filepath.Ext(e.Name()) != ".dlct" {
+				continue
+			}
 			if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && !info.IsDir() {
 				names = append(names, e.Name())
 			}

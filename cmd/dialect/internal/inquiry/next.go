@@ -401,18 +401,22 @@ func (q *Question) cure(r *receipts.Receipt) string {
 // nextOfFlaky is what to do about a pass after a failure, whose receipt is culprit, on the same files. Only a person may say that the failure does not
 // matter, so that a comment says how.
 func (q *Question) nextOfFlaky(culprit *receipts.Receipt, script string) []string {
-	binding, clean := "NAME", false
+	binding, clean, table := "NAME", false, "[commands.%s]"
 	var inputs []string
 	if culprit != nil && culprit.Binding != "" && culprit.Place == q.Place {
 		script, clean = q.scriptFor(culprit, script), culprit.Clean != nil
 		binding, inputs = culprit.Binding, q.matrix.Inputs[culprit.Binding]
+		if q.rules != nil && slices.ContainsFunc(q.rules.Bindings, func(b *routing.Binding) bool { return b.Name == binding && b.Pack }) {
+			table = "a copy of the pack's whole [commands.%s]"
+		}
 	}
-	text := fmt.Sprintf("if what the tools depend on was installed since, name a file that this changed, which must lie in the project, in [commands.%s] of routing.toml, inputs = [\"PATH\"]; commit that, and run again:", binding)
+	table = fmt.Sprintf(table, binding)
+	text := fmt.Sprintf("if what the tools depend on was installed since, name a file that this changed, which must lie in the project, in %s in routing.toml, inputs = [\"PATH\"]; commit that, and run again:", table)
 	switch {
 	case clean: // where inputs excuse nothing, unless a setup installed others
 		text = "it failed in a clean checkout, of just these files, which may lack what is here: find out why, and run again:"
 	case len(inputs) > 0:
-		text = fmt.Sprintf("if what the tools depend on was installed since, and did not change the inputs (%s), add to them in [commands.%s] of routing.toml a file that it changed, which must lie in the project; commit that, and run again:", strings.Join(inputs, ", "), binding)
+		text = fmt.Sprintf("if what the tools depend on was installed since, and did not change the inputs (%s), add to them in %s in routing.toml a file that it changed, which must lie in the project; commit that, and run again:", strings.Join(inputs, ", "), table)
 	}
 	return []string{advice("%s", text), q.run(script),
 		advice("or a person decides that the failure does not matter, and says why: `%s`", q.run("--accept-flaky", "REASON", script))}
@@ -451,6 +455,9 @@ func (q *Question) nextOfTampered() []string {
 
 // nextOfGone is what to do where a store is gone of which something is known.
 func (q *Question) nextOfGone() []string {
+	if q.bundle != "" {
+		return q.nextOfTampered()
+	}
 	return append([]string{advice("put the store back, or a copy of it: nothing else proves what was recorded")}, q.nextOfMemory()...)
 }
 
@@ -520,6 +527,9 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		list = append(list, advice("or gate the receipt%s:", plural(n)), q.gate(q.gateFor, q.ungated...))
 	default:
 		list = slices.Concat([]string{advice("gate the receipt%s:", plural(n)), q.gate(q.gateFor, q.ungated...), advice("or run again:")}, list)
+	}
+	if q.bundle != "" && first.Reason != receipts.Tampered && q.Level != receipts.LevelNotary {
+		list = append(list, advice("then, or if the bundle leaves a record out, export it again where the store is: dialect receipts export --bundle g-... >FILE"))
 	}
 	return list
 }

@@ -64,7 +64,7 @@ func (q *Question) commitMatrix() string {
 	if len(workspace.IgnoredIn(context.Background(), filepath.Dir(q.matrix.Path), filepath.Base(q.matrix.Path))) > 0 {
 		add = append(add, "--force")
 	}
-	return report.Command(append(add, place.Short(q.matrix.Path))) + " && " + committed("The matrix of dialect")
+	return report.Command(append(add, place.Short(q.matrix.Path))) + " && " + committed("The matrix of dialect") + " -- " + report.Command([]string{place.Short(q.matrix.Path)})
 }
 
 // own says how the author of a change of the rules asks until the baseline that was named has it: with the commit that is asked about, or HEAD, if
@@ -111,7 +111,7 @@ func (q *Question) nextOfLineEnds(whole string) []string {
 	}
 	words := func(names ...string) string { return report.Command(names) }
 	return append(list,
-		words(append([]string{"printf", format}, patterns...)...)+" >>"+words(place.Short(attributes))+" && "+words("git", "add", place.Short(attributes))+" && "+committed("The line ends of the rules"),
+		words(append([]string{"printf", format}, patterns...)...)+" >>"+words(place.Short(attributes))+" && "+words("git", "add", place.Short(attributes))+" && "+committed("The line ends of the rules")+" -- "+words(place.Short(attributes)),
 		words(append([]string{"git", "rm", "--quiet", "--cached", "--"}, paths...)...)+" && "+words(append([]string{"git", "checkout", "HEAD", "--"}, paths...)...), // git does not write a file anew that its index has as unchanged
 		whole)
 }

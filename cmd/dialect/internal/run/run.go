@@ -86,6 +86,8 @@ func (o *Options) Check() error {
 		return exit.Usagef("--timeout %v: want a positive duration", o.Budget.Timeout)
 	case o.DeferGate && o.AcceptFlaky != "":
 		return exit.Usagef("--defer-gate and --accept-flaky exclude each other: the gate accepts that is made later")
+	case strings.HasSuffix(o.AcceptFlaky, ".dlct"): // which stands where the reason was forgotten
+		return exit.Usagef("--accept-flaky %s: want a REASON, and that is the name of a script", o.AcceptFlaky).Hint("--accept-flaky \"the network was down\" %s", o.AcceptFlaky)
 	case o.AcceptFlaky == "REASON":
 		return exit.Usagef("--accept-flaky REASON: say why, in your own words")
 	case o.Budget.Stall < 0:
