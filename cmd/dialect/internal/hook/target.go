@@ -124,12 +124,11 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 		out.say = "dialect refused this push: " + string(verify.Policy) + ": " + subject + " is not verified: " + f.Evidence.Why + ". Put routing.toml back, or ask a person to push."
 	default:
 		out.say = "dialect refused this " + what + ": " + string(l.res.Verdict) + ": " + subject + " is not verified: " + l.evidence.Why + "\n"
-		// A verdict tells a person to stash; an agent would put away what others are at work on.
-		if command := l.q.SetAside(); command != "" && strings.Contains(next(l.doc), command) {
-			out.say += "commit what you changed, then run: " + command
-		} else {
-			out.say += "run: " + next(l.doc)
+		step := next(l.doc)
+		if l.q.Uncommitted() && strings.Contains(step, "dialect run") {
+			out.say += "commit what you changed, then "
 		}
+		out.say += "run: " + step
 	}
 	out.say = diag.PrintableLines(out.say)
 	return out

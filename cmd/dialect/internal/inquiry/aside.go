@@ -1,13 +1,16 @@
 package inquiry
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -15,15 +18,6 @@ import (
 
 // committed is the command that commits what was added. Without a message git would open an editor.
 func committed(message string) string { return `git commit --message="` + message + `"` }
-
-// stashed is the command that tests a commit while what is not committed is set aside, and puts it back whatever the test says. Where nothing could be
-// set aside, nothing is put back: it would be an older stash.
-func stashed(rev string, isHead bool, whole string) string {
-	if isHead {
-		return "git stash --include-untracked && { " + whole + "; git stash pop; }"
-	}
-	return "git stash --include-untracked && { " + report.Command([]string{"git", "checkout", rev}) + " && { " + whole + "; git checkout -; }; git stash pop; }"
-}
 
 // environments returns those folders of untracked paths whose names are usual for what tools are installed in.
 func environments(paths []string) (folders []string) {
@@ -45,23 +39,37 @@ func environments(paths []string) (folders []string) {
 	return folders[:min(len(folders), 3)]
 }
 
-// worktree is the command that tests a commit in a new worktree beside this one, and asks there; empty where the paths of whole would mean others there.
-func (q *Question) worktree(s *workspace.Snapshot, rev, whole string) string {
+// inWorktree is how to test another commit than HEAD: in a worktree beside this one, with receipts in the store that is asked. whole runs script.
+func (q *Question) inWorktree(ctx context.Context, s *workspace.Snapshot, rev, script, whole string) []string {
 	wd, err := os.Getwd()
-	if err != nil || q.o.Store != "" || q.o.Routing != "" || q.Level > receipts.LevelHash {
-		return ""
+	has := func(path string) bool {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(wd, path)
+		}
+		found, err := q.commit.Lookup(ctx, path)
+		return err == nil && found.File
 	}
-	from, err := filepath.Rel(s.Root, wd)
-	if err != nil || !filepath.IsLocal(from) {
-		return ""
+	name := q.commit.ID[:min(len(q.commit.ID), 12)]
+	from, errFrom := filepath.Rel(s.Root, wd)
+	switch {
+	case q.matrix.Path == "" || !has(q.matrix.Path):
+		return []string{advice("%s has no %s for this folder: ask about a commit that has it", rev, routing.FileName)}
+	case (len(q.lines) == 0 || whole == q.run(script)) && !has(script):
+		return []string{advice("%s has no script that could be run: ask about a commit that has one", rev)}
+	case err != nil || errFrom != nil || !filepath.IsLocal(from), filepath.IsAbs(script), q.o.Store == attempt.NoStore, q.o.Routing != "", q.Level > receipts.LevelHash:
+		// whole would mean other files there.
+		return []string{advice("test %s in a folder of its own, which git worktree add --detach makes, and name the store of this one there with --store", name)}
 	}
-	name := q.Tree.Tree
-	if q.commit != nil {
-		name = q.commit.ID
+	dir := s.Root + "-" + name
+	folder := report.Command([]string{place.Short(dir)})
+	run := "(" + report.Command([]string{"cd", place.Short(filepath.Join(dir, from))}) + " && " + whole + ")"
+	if !place.Exists(dir) { // as after a run that was stopped
+		run = "git worktree add --detach " + folder + " " + name + " && " + run
 	}
-	dir := s.Root + "-" + name[:min(len(name), 12)]
-	return report.Command([]string{"git", "worktree", "add", "--detach", place.Short(dir), rev}) + " && " +
-		report.Command([]string{"cd", place.Short(filepath.Join(dir, from))}) + " && " + whole + " && dialect verify --tree HEAD"
+	return []string{
+		advice("%s is tested in a folder of its own, where what git ignores has to be installed if the tests need it; remove it afterwards: git worktree remove %s", rev, folder),
+		run,
+	}
 }
 
 // uncommitted names some of the files of a snapshot that are not as in HEAD.
@@ -72,6 +80,5 @@ func uncommitted(s *workspace.Snapshot) string {
 	return "changes of tracked files"
 }
 
-// SetAside is the command that tests the commit that was asked about once the files here are its; empty where what is here need not be set aside
-// for it, or other steps come first. An agent that sets files aside may put away what others are at work on.
-func (q *Question) SetAside() string { return q.unstashed }
+// Uncommitted reports whether what is not committed has to be before the commit that was asked about can be tested here.
+func (q *Question) Uncommitted() bool { return q.uncommitted }

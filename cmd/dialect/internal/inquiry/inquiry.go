@@ -89,31 +89,31 @@ type Question struct {
 	path     string              // of the store
 	logs     archive.Archive
 
-	bundle    string                      // that is asked instead of the store
-	lines     []string                    // of what is required
-	rules     *routing.Matrix             // the trusted one; nil without a matrix
-	ungated   []string                    // prefixes of receipts that a gate would make VERIFIED
-	gateFor   []string                    // what that gate has to require
-	culprit   *receipts.Receipt           // of the gravest refusal, if that is about one
-	ofCommit  func(whole string) []string // how to test the commit that is asked about
-	nested    []workspace.Nested          // in the present files, where a commit is asked about
-	older     bool                        // the commit that is asked about is not HEAD
-	gitRoot   string                      // of the worktree that nested are in
-	beyond    string                      // how the files that were tested differ from the commit that is asked about
-	lost      string                      // path of the matrix that HEAD has and that is gone here
-	pinned    bool                        // the matrix that is gone is one that the user has pinned
-	unstashed string                      // tests the commit that is asked about, once what is not of it is set aside
-	remedy    string                      // what to do where all that changed is new
-	lacks     bool                        // the commit that is asked about, or the base, has no matrix
-	statement *receipts.Notary            // of the session that a bundle is of; nil for none
-	voucher   string                      // the name of the key that vouches for it
-	unshown   bool                        // the bundle does not show that it follows the kept checkpoint
-	noRecord  bool                        // the id that is asked about names no record
-	unusable  error                       // why the store cannot be used; nil if it can
-	stores    []string                    // in folders below, where there is none here
-	others    []string                    // stores of other worktrees, where this one has no store, or not the record
-	nextSteps []string
-	whole     string // path of the default script, where all of it has to be covered
+	bundle      string                              // that is asked instead of the store
+	lines       []string                            // of what is required
+	rules       *routing.Matrix                     // the trusted one; nil without a matrix
+	ungated     []string                            // prefixes of receipts that a gate would make VERIFIED
+	gateFor     []string                            // what that gate has to require
+	culprit     *receipts.Receipt                   // of the gravest refusal, if that is about one
+	ofCommit    func(script, whole string) []string // how to test the commit that is asked about
+	apart       bool                                // that commit is tested in another folder
+	uncommitted bool                                // what is not committed has to be before the commit that is asked about can be tested
+	nested      []workspace.Nested                  // in the present files, where a commit is asked about
+	gitRoot     string                              // of the worktree that nested are in
+	beyond      string                              // how the files that were tested differ from the commit that is asked about
+	lost        string                              // path of the matrix that HEAD has and that is gone here
+	pinned      bool                                // the matrix that is gone is one that the user has pinned
+	remedy      string                              // what to do where all that changed is new
+	lacks       bool                                // the commit that is asked about, or the base, has no matrix
+	statement   *receipts.Notary                    // of the session that a bundle is of; nil for none
+	voucher     string                              // the name of the key that vouches for it
+	unshown     bool                                // the bundle does not show that it follows the kept checkpoint
+	noRecord    bool                                // the id that is asked about names no record
+	unusable    error                               // why the store cannot be used; nil if it can
+	stores      []string                            // in folders below, where there is none here
+	others      []string                            // stores of other worktrees, where this one has no store, or not the record
+	nextSteps   []string
+	whole       string // path of the default script, where all of it has to be covered
 }
 
 // An Unloadable error says that the rules or their inputs cannot be read: nothing can be judged. As other failures of
@@ -645,10 +645,26 @@ func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev stri
 	if err != nil {
 		return ""
 	}
-	clean, isHead := s.Tree == head.Tree, q.Tree.Tree == head.Tree
-	q.nested, q.older, q.gitRoot = s.Nested, !isHead, s.Root
+	clean, tested := s.Tree == head.Tree, g != nil && g.Tree != nil && s.Bytes == g.Tree.Bytes
+	if q.Tree.Tree != head.Tree {
+		if s.Tree != q.Tree.Tree {
+			q.apart = true
+			q.ofCommit = func(script, whole string) []string { return q.inWorktree(ctx, s, rev, script, whole) }
+		}
+		switch {
+		case !tested:
+			return ""
+		case clean:
+			return "the files that were tested are here, and are those of HEAD, not of " + rev
+		}
+		return "the files that were tested are here, but are not those of " + rev
+	}
+	q.nested, q.gitRoot = s.Nested, s.Root
+	if clean {
+		return "" // the gate says what a clone would not have
+	}
 	over, all := s.PassedOver(ctx)
-	// before puts what is to be done about files that git add passes over, and git stash, before other steps.
+	// before puts what is to be done about files that git add passes over before other steps.
 	before := func(whole string, others ...string) []string {
 		if len(over) == 0 {
 			return others
@@ -659,46 +675,20 @@ func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev stri
 		}
 		return append(list, others...)
 	}
-	tools := environments(s.Untracked.Paths)
-	if s.Tree != q.Tree.Tree {
-		q.ofCommit = func(whole string) []string {
-			switch {
-			case clean:
-				return []string{report.Command([]string{"git", "checkout", rev}) + " && " + whole}
-			case len(over) > 0 && all:
-				if !isHead {
-					whole = report.Command([]string{"git", "checkout", rev}) + " && " + whole
-				}
-				return before(whole)
-			}
-			q.unstashed = whole
-			if !isHead {
-				q.unstashed = report.Command([]string{"git", "checkout", rev}) + " && " + whole
-			}
-			if apart := q.worktree(s, rev, whole); len(tools) > 0 && apart != "" {
-				return before(whole, advice("%s is untracked, and looks like what tools are installed in: git stash would take it away, too; test %s in a folder of its own, and install there what the tests need:", strings.Join(tools, ", "), rev), apart)
-			}
-			return before(whole, advice("the command sets aside what is not committed (%s), tests %s, and puts it back; untracked tools (a venv) go, too, and ignored files stay:", uncommitted(s), rev), stashed(rev, isHead, whole))
+	if !tested {
+		q.ofCommit = func(_, whole string) []string {
+			q.uncommitted = len(over) == 0 || !all
+			return before(whole, advice("the question is about a commit, %s, which lacks what is not committed (%s): commit that, or name in a tracked .gitignore what is not part of the project, and then:", rev, uncommitted(s)), whole)
 		}
-	}
-	if g == nil || g.Tree == nil || s.Bytes != g.Tree.Bytes {
 		return ""
 	}
-	switch {
-	case clean && !isHead:
-		return "the files that were tested are here, and are those of HEAD, not of " + rev
-	case !isHead:
-		return "the files that were tested are here, but are not those of " + rev
-	case clean:
-		return "" // the gate says what a clone would not have
-	}
 	commit := "git add --all && " + committed("The files as tested")
-	q.ofCommit = func(string) []string { return []string{commit} }
 	if s.Untracked.Count == 0 {
+		q.ofCommit = func(string, string) []string { return []string{commit} }
 		return "the files that were tested are here, but are not what " + rev + " holds: commit them"
 	}
-	q.ofCommit = func(whole string) []string {
-		if len(tools) > 0 {
+	q.ofCommit = func(_, whole string) []string {
+		if tools := environments(s.Untracked.Paths); len(tools) > 0 {
 			return before(whole, advice("name in a tracked .gitignore what is not part of the project, as %s seems not to be, and test again:", strings.Join(tools, ", ")), whole, advice("then commit:"), commit)
 		}
 		return before(whole, advice("commit them:"), commit, advice("or name in a tracked .gitignore what is not part of the project, commit that, and test again:"), whole)

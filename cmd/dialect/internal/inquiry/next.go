@@ -80,8 +80,11 @@ func nextOfLevel(goos, weakness, whole string) []string {
 	return []string{advice("a run counts for its key only where its commands cannot read the key, as `dialect doctor` says:"), whole}
 }
 
-// storeFlags names the store, if the asker did: what is run without one can never be verified.
+// storeFlags names the store, if the asker did, or another folder would have one of its own: what is run without one can never be verified.
 func (q *Question) storeFlags() []string {
+	if path, err := filepath.Abs(q.path); err == nil && q.apart && q.o.Store != attempt.NoStore {
+		return []string{"--store", path}
+	}
 	if q.o.Store == "" || q.o.Store == attempt.NoStore {
 		return nil
 	}
@@ -253,7 +256,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	default:
 		whole = advice("run the script that has these lines: %s", whole)
 	}
-	if q.remedy != "" && refused.Reason == receipts.TreeChanged {
+	if q.remedy != "" && q.ofCommit == nil && refused.Reason == receipts.TreeChanged {
 		return []string{advice("%s", q.remedy), whole}
 	}
 	switch refused.Reason {
@@ -285,7 +288,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		return []string{q.runRequired(script)}
 	case receipts.NotCovered, receipts.CommandDiffers, receipts.NotFinal:
 		if q.ofCommit != nil {
-			return q.ofCommit(q.runRequired(script))
+			return q.ofCommit(script, q.runRequired(script))
 		}
 		return []string{q.runRequired(script)}
 	case receipts.Tampered, receipts.NotInLog:
@@ -357,7 +360,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		}
 	}
 	if q.ofCommit != nil {
-		return q.ofCommit(whole)
+		return q.ofCommit(script, whole)
 	}
 	if culprit != nil && culprit.Line.File.Text == "exec" {
 		return q.again(culprit, refused.SHA)
@@ -515,11 +518,7 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 	script := q.script(res.Body, res.Members)
 	list := q.next(first, res.Verdict, script, q.culprit, rev)
 	if len(q.nested) > 0 {
-		if apart := q.nextOfNested(runtime.GOOS); q.older {
-			list = append(apart, list...)
-		} else {
-			list = append(apart, q.runRequired(script))
-		}
+		list = append(q.nextOfNested(runtime.GOOS), q.runRequired(script))
 	}
 	switch n := len(q.ungated); {
 	case n == 0:

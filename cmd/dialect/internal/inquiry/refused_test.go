@@ -70,7 +70,7 @@ func TestNextOfRefusals(t *testing.T) {
 		{"failed without its inputs", receipts.NotSucceeded, "q.dlct", bound, func(q *Question) { q.matrix.Inputs = map[string][]string{"test_go": {"q.dlct", "vendor/*", "deep/**"}} }, []string{"# these inputs are not there: vendor/*; install what makes them, or fix it, then:", run + "q.dlct:3", run + "q.dlct"}},
 		{"outside", receipts.Outside, "q.dlct", nil, nil, []string{run + "q.dlct"}},
 		{"not covered", receipts.NotCovered, "q.dlct", nil, func(q *Question) { q.lines = []string{"A", "B"} }, []string{"printf '%s\\n' A B | dialect run"}},
-		{"not covered in a commit", receipts.NotFinal, "q.dlct", nil, func(q *Question) { q.ofCommit = func(whole string) []string { return []string{"in: " + whole} } }, []string{"in: " + run + "q.dlct"}},
+		{"not covered in a commit", receipts.NotFinal, "q.dlct", nil, func(q *Question) { q.ofCommit = func(_, whole string) []string { return []string{"in: " + whole} } }, []string{"in: " + run + "q.dlct"}},
 		{"tampered", receipts.Tampered, "q.dlct", nil, func(q *Question) { q.o.Since, q.o.KeyFiles = "cp.txt", []string{"b.pub"} }, []string{"dialect receipts audit" + store + "--key b.pub --since cp.txt", "# the audit names", "# a new store"}},
 		{"tampered bundle", receipts.NotInLog, "q.dlct", nil, func(q *Question) { q.bundle = "p.json" }, []string{"# the audit says what is wrong with the bundle:", "dialect receipts audit --bundle p.json", "# a changed bundle cannot be repaired; the store may be intact: export the bundle again"}},
 		{"tampered bundle on stdin", receipts.NotInLog, "q.dlct", nil, func(q *Question) { q.bundle = "-" }, []string{"# a changed bundle"}},
