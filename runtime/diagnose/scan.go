@@ -514,7 +514,7 @@ func harmless(t string) bool {
 	return counts0(lower, "0 errors") || counts0(lower, "0 failed") || strings.Contains(lower, "no error")
 }
 
-// counts0 reports whether a line has the words, which begin with a 0 that is no part of another number.
+// counts0 reports whether a line has the words, which begin with a 0 that does not end another number.
 func counts0(l, words string) bool {
 	i := strings.Index(l, words)
 	return i == 0 || i > 0 && (l[i-1] < '0' || l[i-1] > '9')
