@@ -528,7 +528,7 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		list = slices.Concat([]string{advice("gate the receipt%s:", plural(n)), q.gate(q.gateFor, q.ungated...), advice("or run again:")}, list)
 	}
 	if q.commit != nil && (res.Verdict == verify.Failed || res.Verdict == verify.Flaky) {
-		list = slices.Insert(list, 0, advice("the question is about a commit: commit what mends it, run that, and ask about the new commit"))
+		list = slices.Insert(list, 0, advice("the question is about a commit: commit what fixes it, run that, and ask about the new commit"))
 	}
 	if q.bundle != "" && first.Reason != receipts.Tampered && q.Level != receipts.LevelNotary {
 		list = append(list, advice("then, or if the bundle leaves a record out, export it again where the store is: dialect receipts export --bundle g-... >FILE"))
