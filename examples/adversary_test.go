@@ -614,7 +614,7 @@ const adversaryFoot = `
 No level catches what the signed and kept evidence itself does not see: files that were edited and put back between two
 snapshots, ignored files, tests that prove nothing, a tool that lies and was never another one, a matrix that lies and was
 committed where nobody names a base, root, and an orchestrator whose own dialect, key or eyes are somebody else's. A clock
-that is set back changes no order, since the log's counts; ` + "`--max-age`" + ` trusts the clock of the machine that made the receipt. A kept
+that is set back undoes no failure: the log's order counts, and a failure that began after a pass counts as well; ` + "`--max-age`" + ` trusts the clock of the machine that made the receipt. A kept
 checkpoint proves that nothing of what it covers was taken away, not that nothing was recorded after it, nor that all that happened was
 recorded: anyone who runs a check elsewhere, and deletes that, leaves no trace here. VERIFIED FOR CHANGED PATHS claims no more than that each line passed on the files that it
 names: what a tool reads beyond them, and another line names, may have changed. So it is not a gate, and nothing consumes it, and only a

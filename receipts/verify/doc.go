@@ -55,7 +55,8 @@
 //
 // The last word (TestLastWord):
 //
-//  13. No command of the gate failed after it passed, on this tree, in this place and with these inputs. It does not
+//  13. No command of the gate failed after it passed, on this tree, in this place and with these inputs. After is recorded later or,
+//     in another run, begun later: which of two writers comes into the log first is chance (TestRecordedLate). It does not
 //     matter whether the failing run began with the inputs or left them, nor what its environment was. A failure that was
 //     accepted (15) is excepted. A failure is an exit status, an expectation, a tool's answer or a crash
 //     ([receipts.StopReason.Failed]). It is on this tree if it began on the same bytes, even if git names them otherwise;
@@ -77,7 +78,8 @@
 // receipts below a gate that an agent handed back (TestInner). If such a receipt repeats a result, that result has at least the required
 // level (TestInnerLevel). What those runs executed themselves needs no level, since the command that started them belongs to the gate, and
 // their failures count at any level (TestBelow). A record below the required level excuses nothing: it cannot say that a line is apart
-// ([receipts.Receipt.Apart]: the runs that it started do not count), nor that an attempt was not the first (TestInnerForged). Of a run
+// ([receipts.Receipt.Apart]: the runs that it started do not count), nor that an attempt was not the first (TestInnerForged), nor, after
+// the receipt of the line, that a command passed (TestNotExcusedAfterLine). Of a run
 // without a gate, these count: the runs that it started, and receipts of commands that failed, or were ended early, before the gate. Each
 // receipt is about the files it began with and the files it left. A receipt that does not record them is about the files of the nearest
 // enclosing line that does. A failure on the files of the gate counts even if the command passed on other files only.
