@@ -126,6 +126,9 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 	below := s.below(runs, g.Level, func(parent string) bool {
 		return steps[parent] || runOf(parent) == g.Run
 	})
+	if len(below) == 0 {
+		return nil, nil
+	}
 	loose := make(map[receipts.Hash]*receipts.Entry)
 	for _, e := range below {
 		if receipt(e) != nil {
@@ -189,6 +192,9 @@ func (s *Session) below(runs map[string]bool, level int, of func(parent string) 
 	keys, underKeys := make(map[uint64]bool, len(runs)), make(map[uint64]bool)
 	for run := range runs {
 		keys[shortText(run)] = run != ""
+	}
+	if !slices.ContainsFunc(s.index.marks, func(m mark) bool { return m.parent != 0 && keys[m.parent] }) {
+		return nil // and no receipt of the runs is read
 	}
 	under, parents, apart := make(map[string]bool), make(map[string]string), make(map[string]bool) // the last are steps
 	taken, found := make(map[receipts.Hash]bool), make(map[receipts.Hash]*receipts.Entry)

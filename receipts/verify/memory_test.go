@@ -399,3 +399,16 @@ func TestMemoryLength(t *testing.T) {
 		t.Errorf("%d bytes are allocated, and it counts: %v", n, mem.valid)
 	}
 }
+
+// TestAskReadsLittle: with a memory a question reads the records that it rests on, however many others the log has, of the run of its gate, too.
+func TestAskReadsLittle(t *testing.T) {
+	m := newMaker(t)
+	m.fill(2000)
+	m.gate([]receipts.Hash{m.receipt()})
+	f := memoryFile(t)
+	m.remember(f, Options{})
+	s := m.open(Options{Memory: recollect(t, f)})
+	if res := ask(t, s, asked()); res.Verdict != Verified || len(s.entries) > 20 {
+		t.Errorf("%s, of %d records", told(res), len(s.entries))
+	}
+}
