@@ -50,37 +50,44 @@ func isShell(path string) bool {
 		"xonsh", "elvish", "nu", "osh", "ysh", "ion"}, name)
 }
 
-// launchers run the command that their arguments are, behind options of their own.
-var launchers = []string{"env", "timeout", "nice", "nohup", "stdbuf", "setsid", "ionice", "xargs", "time", "sudo", "doas", "busybox", "flock", "watch", "chrt", "taskset",
-	"unshare", "nsenter", "docker", "podman", "kubectl", "npx", "uv", "uvx", "poetry", "pnpm", "direnv", "nix"}
-
-// shellCode reports whether a value would become code of a shell that the template names, as the program or behind one that starts it: the argument
-// behind -c has a placeholder, or is missing, so that the first value takes its place. It knows the usual shells, and how they are usually called. What a
-// program makes of its own arguments is for the matrix to say: another interpreter, or one that hands them to a shell.
+// shellCode reports whether a value would become code of a shell that stands among the words of the template, as the program or behind one that starts
+// it: the argument behind -c has a placeholder, or is missing, so that the first value takes its place. It knows the usual shells, and how they are
+// usually called. What a program makes of its own arguments is for the matrix to say: another interpreter, or one that hands them to a shell.
 func (t *Template) shellCode() bool {
-	starts := slices.Contains(launchers, programName(t.Program()))
+	searches := slices.Contains([]string{"grep", "egrep", "fgrep", "rg", "ag", "ack", "pgrep", "pkill"}, programName(t.Program()))
 	for i, e := range t.args {
-		if i > 0 && !starts { // the word may be the argument of an option: -s bash, -name bash
+		name, args := strings.ToLower(programName(e.text())), t.args[i+1:]
+		if i > 0 { // the word may be a pattern, or the argument of an option: -s bash, -name bash. Then only what is like -c and nothing else counts
 			before := t.args[i-1].text()
-			if strings.HasPrefix(before, "-") && !slices.Contains([]string{"--", "-exec", "-execdir", "-ok", "-okdir", "-e", "-x"}, before) ||
-				slices.Contains([]string{"grep", "egrep", "fgrep", "rg", "ag", "ack", "pgrep", "pkill"}, programName(t.Program())) {
+			option := strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && !slices.Contains([]string{"--", "-exec", "-execdir", "-ok", "-okdir"}, before)
+			if searches || option && (len(args) == 0 || !announces(args[0].text())) {
 				continue
 			}
 		}
 		code := false
-		switch name := strings.ToLower(programName(e.text())); {
+		switch {
 		case isShell(name):
-			code = codeBehind(t.args[i+1:], name == "fish")
+			code = codeBehind(args, name == "fish")
 		case name == "pwsh", name == "powershell":
-			code = codeOfPowerShell(t.args[i+1:], name == "powershell")
+			code = codeOfPowerShell(args, name == "powershell")
 		case name == "cmd":
-			code = codeOfCmd(t.args[i+1:])
+			code = codeOfCmd(args)
 		}
 		if code {
 			return true
 		}
 	}
 	return false
+}
+
+// announces reports whether a word is a few options of a shell in one, the last of which announces code: -c, -lc, -dfc.
+func announces(w string) bool {
+	letters := strings.TrimSuffix(strings.TrimPrefix(w, "-"), "c")
+	return len(w) == len(letters)+2 && len(letters) <= 4 && isLetters(letters) && !strings.Contains(letters, "c")
+}
+
+func isLetters(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) < 0
 }
 
 // varies reports whether one of args is not literal, or there is none, so that values take its place.
@@ -103,7 +110,7 @@ func codeBehind(args []element, fish bool) bool {
 			takes = false
 			continue
 		}
-		cluster := !strings.HasPrefix(w, "--") && strings.Trim(w[1:], "abcefhiklmnoprstuvxBCDEHOPT") == ""
+		cluster := len(w) > 1 && len(w) <= 12 && isLetters(w[1:])
 		if cluster && w[0] == '-' && strings.Contains(w, "c") || fish && cluster && strings.Contains(w, "C") || strings.HasPrefix(w, "--command") || w == "--init-command" {
 			announced = true
 		}

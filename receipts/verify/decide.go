@@ -275,7 +275,7 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 		case !about || (Query{}).excused(m.Entry, f) || accepted[f.SHA]:
 		case !same && !last.undo(key, f):
 			return receipts.Superseded, fmt.Sprintf("ran on other files than the gate's; on the gate's files the same command failed (receipt %s) and has not passed", f.SHA.Short())
-		case later(f, m.Entry) && !last.undo(key, f):
+		case s.later(f, m.Entry) && !last.undo(key, f):
 			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
 		default:
 			before = append(before, f)
@@ -593,6 +593,10 @@ func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t rec
 	s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 	r := receipt(e)
 	if r == nil || r.Workspace == nil || !r.Workspace.Before.Matches(t) || r.Command != command || r.Dir != dir || r.Place != place || receipts.Valid(*e) != nil || s.startedRuns(e) {
+		return receipts.Entry{}, false, s.err
+	}
+	// The newest record may be of a pass that began before a failure, and was recorded after it.
+	if slices.ContainsFunc(h.ends(key, no, receipts.LevelHash, make(map[int64]bool)), func(f *receipts.Entry) bool { return s.later(f, e) }) {
 		return receipts.Entry{}, false, s.err
 	}
 	return *e, true, s.err

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -307,14 +308,20 @@ func TestRecordedLate(t *testing.T) {
 		failed, passed func(*receipts.Receipt)
 		plain, strict  Verdict
 	}{
+		{"recorded before the run of the pass began, by a clock that was ahead", at("r-0", 9), at("r-1", 2), Verified, Flaky},
 		{"it began before the pass", at("r-2", 1), at("r-1", 2), Verified, Flaky},
 		{"it began after the pass", at("r-2", 3), at("r-1", 2), Failed, Failed},
 		{"of the same run the log's order counts", at("r-1", 3), at("r-1", 2), Verified, Flaky},
 	} {
 		for _, gated := range []bool{true, false} {
 			m := newMaker(t)
-			m.run("r-1")
-			m.receipt(failing, c.failed)
+			if strings.HasPrefix(c.name, "recorded before") {
+				m.receipt(failing, c.failed)
+				m.run("r-1")
+			} else {
+				m.run("r-1")
+				m.receipt(failing, c.failed)
+			}
 			pass := m.receipt(c.passed)
 			if gated {
 				m.gate([]receipts.Hash{pass})
@@ -338,3 +345,31 @@ func TestRecordedLate(t *testing.T) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// TestRecordedLateRepeated: what repeats a pass is as old as that, and a pass before which something failed that began later is not repeated.
+func TestRecordedLateRepeated(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		m := newMaker(t)
+		m.run("r-1")
+		m.receipt(failing, func(r *receipts.Receipt) {
+			if r.Run = "r-2"; later {
+				r.Timestamp.Time = noon.Add(time.Hour)
+			}
+		})
+		pass := m.receipt()
+		r := asked().Require[0]
+		if _, ok, err := m.open(Options{}).Passed(r.Command, r.Dir, receipts.Datum{}, treeA); ok == later || err != nil {
+			t.Errorf("began later %t: repeated %t, %v", later, ok, err)
+		}
+		m.run("r-3")
+		again := m.receipt(func(r *receipts.Receipt) { r.Run, r.Reused, r.Timestamp.Time = "r-3", pass, noon.Add(2*time.Hour) })
+		m.gate([]receipts.Hash{again}, func(g *receipts.Gate) { g.Run = "r-3" })
+		want := Verified
+		if later {
+			want = Failed
+		}
+		if res := ask(t, m.open(Options{}), asked()); res.Verdict != want {
+			t.Errorf("began later %t: %s", later, told(res))
+		}
+	}
+}

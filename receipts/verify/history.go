@@ -34,7 +34,7 @@ func (s *Session) lookAround(q Query, res *Result) {
 		accepted := s.accepted(failures, q.Level)
 		for _, f := range failures {
 			switch {
-			case named[f.SHA] || accepted[f.SHA] || overtaken(f, passes):
+			case named[f.SHA] || accepted[f.SHA] || s.overtaken(f, passes):
 			case len(q.Require) > 0 && !q.asksOf(k, receipt(f)):
 				aside = append(aside, f)
 			case s.again(f, h.within) == nil:
@@ -61,9 +61,9 @@ func (s *Session) lookAround(q Query, res *Result) {
 
 // overtaken reports whether a failure under no binding was followed by a pass under one,
 // which had to meet at least the same expectations.
-func overtaken(f *receipts.Entry, passes []*receipts.Entry) bool {
+func (s *Session) overtaken(f *receipts.Entry, passes []*receipts.Entry) bool {
 	return receipt(f).Binding == "" && slices.ContainsFunc(passes, func(p *receipts.Entry) bool {
-		return receipt(p).Binding != "" && !later(f, p) && p.Level >= f.Level
+		return receipt(p).Binding != "" && !s.later(f, p) && p.Level >= f.Level
 	})
 }
 
@@ -187,7 +187,7 @@ func (s *Session) last(q Query, res *Result) {
 				s.reasons(res, f, q.Level)
 				continue
 			}
-			after, aside := (!same || later(f, m.Entry)) && !last.undo(key, f), stale && !last.stand(f).has(*q.Tree)
+			after, aside := (!same || s.later(f, m.Entry)) && !last.undo(key, f), stale && !last.stand(f).has(*q.Tree)
 			if aside {
 				res.contradicted = res.contradicted || after || q.Strict && !s.allowed(last.rules, last.within, m, receipt(f))
 				continue

@@ -333,7 +333,7 @@ func (p passes) about(e, f *receipts.Entry) (counts, same bool) {
 // lower level than f, and either of the level that is asked for or vouched for by the enclosing run.
 func (p passes) undo(command uint64, f *receipts.Entry) bool {
 	return slices.ContainsFunc(p.list[command], func(e *receipts.Entry) bool {
-		return !later(f, e) && e.Level >= f.Level && (e.Level >= p.within.level || p.within.excuses(e)) &&
+		return !p.s.later(f, e) && e.Level >= f.Level && (e.Level >= p.within.level || p.within.excuses(e)) &&
 			p.rules.heldTo(receipt(e), receipt(f)) && !p.others(e, f) && p.stand(e).holds(p.within.stand(f))
 	})
 }

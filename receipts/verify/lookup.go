@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -414,14 +413,16 @@ func (h *history) ends(command uint64, want answer, level int, below map[int64]b
 // inputs, and failures that neither began with nor left them, are skipped. Records of a lower level than the query's are added to below.
 func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (failures, passes []*receipts.Entry) {
 	type word struct {
-		pass  int            // highest level of a later pass; -1 if there is none
-		began [3]time.Time   // by level, when the last of the passes of no lower one began
-		ran   map[string]int // by run, one more than the highest level of its passes: see later
-		since int64          // what was recorded before this index began before each of them
-		known bool
+		passes []*receipts.Entry
+		before [3]int64 // by level: what was recorded before this index is undone by a pass of no lower one
+		known  bool
 	}
 	undoes := func(w *word, f *receipts.Entry) bool {
-		return w.pass >= f.Level && (!receipt(f).Timestamp.After(w.began[f.Level]) || w.ran[receipt(f).Run] > f.Level)
+		return f.Seq < w.before[f.Level] || slices.ContainsFunc(w.passes, func(p *receipts.Entry) bool { return p.Level >= f.Level && !h.s.later(f, p) })
+	}
+	key := receipts.LevelKey // without keys there is one level: nothing before the last word matters
+	if h.s.keys == nil {
+		key = receipts.LevelHash
 	}
 	// A binding of another matrix is another binding. A pass under the query's rules replaces the passes of either.
 	type under struct {
@@ -432,7 +433,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 	of := func(binding uint64, matrix receipts.Hash) *word {
 		w := words[under{binding, matrix}]
 		if w == nil {
-			w = &word{pass: -1, since: math.MaxInt64, ran: make(map[string]int)}
+			w = new(word)
 			words[under{binding, matrix}] = w
 		}
 		return w
@@ -440,8 +441,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 	about := h.about[command]
 	for i := len(about) - 1; i >= 0; i-- {
 		m := h.s.index.at(about[i])
-		// Without keys there is one level: nothing before the last word matters.
-		if asked := of(m.binding, q.Matrix); m.flags&answers == 0 || !q.Matrix.IsZero() && about[i] < asked.since && (asked.pass >= receipts.LevelKey || asked.pass >= 0 && h.s.keys == nil) {
+		if m.flags&answers == 0 || !q.Matrix.IsZero() && about[i] < of(m.binding, q.Matrix).before[key] {
 			continue
 		}
 		e := h.read(about[i], command)
@@ -453,7 +453,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 		}
 		r, a := receipt(e), answerOf(e)
 		w := of(m.binding, r.Matrix)
-		if w.known || w.pass >= receipts.LevelKey && about[i] < w.since {
+		if w.known || about[i] < w.before[key] {
 			continue
 		}
 		now, ok := q.present(r)
@@ -462,15 +462,12 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 		case e.Level < q.Level && (a == no && !h.within.has(e) || a == yes && !h.within.excuses(e)):
 			below[about[i]] = true
 		case a == yes:
-			if w.pass < 0 {
+			if len(w.passes) == 0 {
 				passes = append(passes, e)
 			}
-			w.ran[r.Run] = max(w.ran[r.Run], e.Level+1)
-			w.pass, w.since = max(w.pass, e.Level), min(w.since, h.s.sinceBegin(e))
+			w.passes = append(w.passes, e)
 			for l := range e.Level + 1 {
-				if r.Timestamp.After(w.began[l]) {
-					w.began[l] = r.Timestamp.Time
-				}
+				w.before[l] = max(w.before[l], h.s.sinceBegin(h.s.original(e)))
 			}
 		case !undoes(w, e) && !undoes(of(m.binding, q.Matrix), e):
 			w.known = true

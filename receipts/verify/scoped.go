@@ -47,8 +47,8 @@ type passed struct {
 }
 
 // undoes reports whether p came after a failure of its line, and is of no lower level.
-func (p passed) undoes(f *receipts.Entry) bool {
-	return p.Entry != nil && !later(f, p.Entry) && p.level >= f.Level
+func (s *Session) undoes(p passed, f *receipts.Entry) bool {
+	return p.Entry != nil && !s.later(f, p.Entry) && p.level >= f.Level
 }
 
 // maxScoped bounds how many failures since a full run are read.
@@ -178,7 +178,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 		key := commandKey(r.Command, r.Dir, r.Place)
 		commands[key] = append(commands[key], r)
 		if own[l] = true; b.passes[l].Entry != nil {
-			from = min(from, b.passes[l].Seq)
+			from = min(from, s.sinceBegin(s.original(b.passes[l].Entry))-1)
 		}
 	}
 	read, below := 0, s.passes(nil, q.Level, "").within
@@ -209,7 +209,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 			continue
 		}
 		p, passed := b.passes[l]
-		if seq < b.Gate.Seq && !(own[l] && passed && p.Seq < seq) {
+		if seq < b.Gate.Seq && !(own[l] && passed && s.later(e, p.Entry)) {
 			continue
 		}
 		if receipt(e).Status == receipts.Pending {
@@ -245,7 +245,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 		if own[l] {
 			b.times++
 		}
-		if !p.undoes(e) {
+		if !s.undoes(p, e) {
 			b.failed[l] = true
 		}
 	}
@@ -283,7 +283,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 				if !passed || !s.allowed(rules, below, Leaf{Entry: p.Entry}, r) {
 					b.flaky[l] = true
 				}
-				if !p.undoes(f) {
+				if !s.undoes(p, f) {
 					b.failed[l] = true
 				}
 			}

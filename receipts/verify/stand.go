@@ -54,10 +54,22 @@ func (w *within) excuses(e *receipts.Entry) bool {
 }
 
 // later reports whether the failure f came after the pass e: it was recorded after it or, in another run, began after it. Receipts of one run come into
-// the log in their order; those of two as their writers get to it, which may hold a pass back until what failed since is recorded.
-func later(f, e *receipts.Entry) bool {
+// the log in their order; those of two as their writers get to it, which may hold a pass back until what failed since is recorded. What was recorded
+// before the run of the pass began is earlier, whatever the clocks say. A pass that repeats another one is as old as that.
+func (s *Session) later(f, e *receipts.Entry) bool {
+	e = s.original(e)
 	a, b := receipt(f), receipt(e)
-	return f.Seq > e.Seq || a.Run != b.Run && a.Timestamp.After(b.Timestamp.Time)
+	return f.Seq > e.Seq || a.Run != b.Run && f.Seq >= s.sinceBegin(e) && a.Timestamp.After(b.Timestamp.Time)
+}
+
+// original returns the receipt whose result e repeats, or e.
+func (s *Session) original(e *receipts.Entry) *receipts.Entry {
+	if h := receipt(e).Reused; !h.IsZero() {
+		if first := s.bySHA(h)[h]; first != nil && receipt(first) != nil {
+			return first
+		}
+	}
+	return e
 }
 
 // around returns the lines that enclose a run. Each run on the way up is looked at once, however deep the nesting.
