@@ -330,12 +330,12 @@ func (p passes) about(e, f *receipts.Entry) (counts, same bool) {
 }
 
 // undo reports whether a later pass of the command undoes its failure f: under f's binding (any, if f has none), on the same files, of no
-// lower level than f, and either of the level that is asked for or vouched for by the enclosing run.
+// lower level than f, and either of the level that is asked for or seen by who signed the line around it; or a later attempt of its step.
 func (p passes) undo(command uint64, f *receipts.Entry) bool {
 	return slices.ContainsFunc(p.list[command], func(e *receipts.Entry) bool {
 		return !p.s.later(f, e) && e.Level >= f.Level && (e.Level >= p.within.level || p.within.excuses(e)) &&
 			p.rules.heldTo(receipt(e), receipt(f)) && !p.others(e, f) && p.stand(e).holds(p.within.stand(f))
-	})
+	}) || p.s.again(f, p.within) != nil
 }
 
 // others reports whether two records of one command are about two things: their bindings set other variables, or those of the lines that
