@@ -122,8 +122,12 @@ func codeBehind(args []element, fish bool) bool {
 // codeOfPowerShell is codeBehind for PowerShell. What stands behind -Command is one text; without it Windows PowerShell takes what it is given for code.
 func codeOfPowerShell(args []element, windows bool) bool {
 	for i, a := range args {
-		switch w := strings.ToLower(a.text()); {
-		case a.literal() && len(w) > 1 && strings.HasPrefix("-command", w):
+		w := strings.ToLower(a.text())
+		if strings.HasPrefix(w, "--") {
+			w = w[1:]
+		}
+		switch {
+		case a.literal() && len(w) > 1 && strings.HasPrefix("-commandwithargs", w), a.literal() && w == "-cwa":
 			return varies(args[i+1:])
 		case a.literal() && len(w) > 1 && strings.HasPrefix("-file", w):
 			return false

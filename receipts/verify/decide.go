@@ -272,7 +272,7 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 	for _, f := range failures {
 		about, same := last.about(m.Entry, f)
 		switch {
-		case !about || (Query{}).excused(m.Entry, f) || accepted[f.SHA]:
+		case !about || s.excused(Query{}, m.Entry, f) || accepted[f.SHA]:
 		case !same && !last.undo(key, f):
 			return receipts.Superseded, fmt.Sprintf("ran on other files than the gate's; on the gate's files the same command failed (receipt %s) and has not passed", f.SHA.Short())
 		case s.later(f, m.Entry) && !last.undo(key, f):

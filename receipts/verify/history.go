@@ -180,7 +180,7 @@ func (s *Session) last(q Query, res *Result) {
 			case !q.counts(receipt(f)):
 				inPlace[f.SHA] = true
 				continue
-			case q.excused(m.Entry, f):
+			case s.excused(q, m.Entry, f):
 				otherInputs[f.SHA] = true
 				continue
 			case accepted[f.SHA]:
@@ -249,11 +249,11 @@ func (q Query) present(r *receipts.Receipt) (now receipts.Hash, ok bool) {
 // binding. In clean checkouts that is so only if their setups installed different files: other differences come from the machine or from
 // earlier lines, and anyone who wants a pass can create them. The inputs of a clean checkout and those of the working tree cannot be
 // compared: they excuse nothing. If the present inputs are not known, the newest record has the last word: it says which were there last.
-func (q Query) excused(pass, failure *receipts.Entry) bool {
+func (s *Session) excused(q Query, pass, failure *receipts.Entry) bool {
 	r, f := receipt(pass), receipt(failure)
 	now, ok := q.present(f)
 	switch {
-	case !ok && failure.Seq > pass.Seq:
+	case !ok && s.later(failure, pass):
 		return false
 	case (r.Clean == nil) != (f.Clean == nil), !ok && f.Binding != r.Binding:
 		return false

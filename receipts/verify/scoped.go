@@ -231,7 +231,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 		case !counts:
 			inPlace[seq] = own[l]
 			continue
-		case passed && under == nil && q.excused(p.Entry, e):
+		case passed && under == nil && s.excused(q, p.Entry, e):
 			otherInputs[seq] = own[l]
 			continue
 		}
@@ -272,7 +272,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 				case !q.counts(r):
 					inPlace[f.Seq] = true
 					continue
-				case passed && q.excused(p.Entry, f):
+				case passed && s.excused(q, p.Entry, f):
 					otherInputs[f.Seq] = true
 					continue
 				}
