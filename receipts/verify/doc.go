@@ -56,7 +56,8 @@
 // The last word (TestLastWord):
 //
 //  13. No command of the gate failed after it passed, on this tree, in this place and with these inputs. After is recorded later or,
-//     in another run, begun later: which of two writers comes into the log first is chance (TestRecordedLate). It does not
+//     in another run, begun later, unless it was recorded before the run of the pass began: which of two writers comes into the log
+//     first is chance (TestRecordedLate). A pass that repeats a result is as old as that (TestRecordedLateRepeated). It does not
 //     matter whether the failing run began with the inputs or left them, nor what its environment was. A failure that was
 //     accepted (15) is excepted. A failure is an exit status, an expectation, a tool's answer or a crash
 //     ([receipts.StopReason.Failed]). It is on this tree if it began on the same bytes, even if git names them otherwise;

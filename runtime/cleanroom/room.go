@@ -14,8 +14,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/overlay"
+	files "github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -67,10 +67,8 @@ func Cache() string {
 		return ""
 	}
 	dir = filepath.Join(dir, "dialect", "clean")
-	for at := range regular.Above(dir) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, dir[len(at):])
-		}
+	if real, err := files.Real(dir); err == nil {
+		return real
 	}
 	return dir
 }

@@ -3,7 +3,7 @@
 // names it computes itself, the output of a command. What lies in a few simple files it reads there; all else it asks the
 // git program. It takes no snapshot, and writes nothing but the packs that it is asked for ([Pack]).
 //
-// It is one package of up to 2,100 lines because each answer has those two ways: they hand the same types out, and
+// It is one package of up to 2,200 lines because each answer has those two ways: they hand the same types out, and
 // where the files do not suffice one gives way to the other.
 package git
 

@@ -13,6 +13,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // noCommit is the usage error that the flag names no commit, with why that may be; flag is as it was typed, without its value.
@@ -30,31 +31,21 @@ func noCommit(ctx context.Context, flag, dir, rev string, err error) *exit.Failu
 		}
 		return f
 	}
-	git := gitDir(dir)
+	repository := git.Common(place.Repository(dir))
 	remote, branch, ok := strings.Cut(rev, "/")
 	branch, _, _ = strings.Cut(branch, "~")
-	if branch, _, _ = strings.Cut(branch, "^"); ok && branch != "" && remote == "origin" && !hasRef(git, "refs/remotes/origin/"+branch) {
+	if branch, _, _ = strings.Cut(branch, "^"); ok && branch != "" && remote == "origin" && !hasRef(repository, "refs/remotes/origin/"+branch) {
 		if name := upstream(dir); name != "" && rev == remote+"/"+branch {
 			return f.Hint("this repository has %s: %s %[1]s", name, flag)
 		}
-		if text, err := regular.Read(filepath.Join(git, "config"), 1<<20); err == nil && strings.Contains(string(text), `[remote "origin"]`) {
+		if text, err := regular.Read(filepath.Join(repository, "config"), 1<<20); err == nil && strings.Contains(string(text), `[remote "origin"]`) {
 			f.Hint("if the remote has it, fetch it: %s", report.Command([]string{"git", "fetch", "origin", "+refs/heads/" + branch + ":refs/remotes/origin/" + branch}))
 		}
 	}
-	if place.Exists(filepath.Join(git, "shallow")) {
+	if place.Exists(filepath.Join(repository, "shallow")) {
 		f.Hint("this clone is shallow, and lacks older commits: git fetch --unshallow, or fetch-depth: 0 of actions/checkout")
 	}
 	return f
-}
-
-// gitDir returns the folder of the repository of dir, which its worktrees share.
-func gitDir(dir string) string {
-	repository := filepath.Join(place.Repository(dir), ".git")
-	if text, err := regular.Read(repository, 4096); err == nil { // a worktree: "gitdir: REPOSITORY/worktrees/NAME"
-		path, _ := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-		repository = filepath.Dir(filepath.Dir(path))
-	}
-	return repository
 }
 
 // hasRef reports whether a repository has a ref of that full name, loose or packed.
@@ -66,9 +57,9 @@ func hasRef(repository, name string) bool {
 // upstream names the remote branch that most projects merge into, where the repository of dir has it; empty if it does
 // not. That it exists is advice: what it points to, --base resolves and prints.
 func upstream(dir string) string {
-	git := gitDir(dir)
+	repository := git.Common(place.Repository(dir))
 	for _, name := range []string{"origin/main", "origin/master"} {
-		if hasRef(git, "refs/remotes/"+name) {
+		if hasRef(repository, "refs/remotes/"+name) {
 			return name
 		}
 	}
