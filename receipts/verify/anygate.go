@@ -95,9 +95,8 @@ func (s *Session) covers(q Query, e *receipts.Entry) bool {
 	}
 	var res Result
 	s.flatten(g, &res)
-	return !slices.ContainsFunc(q.Require, func(need Requirement) bool {
-		return !slices.ContainsFunc(res.Members, func(m *receipts.Entry) bool { return need.Meets(receipt(m)) })
-	})
+	q.covered(&res, "")
+	return len(res.Refusals) == 0
 }
 
 // partOf says what the gate at seq, which is not final, or answers a part of what is asked, is of.

@@ -117,7 +117,7 @@ func TestNextOfRefusals(t *testing.T) {
 		}
 		message := ""
 		if c.name == "caches" {
-			message = "what the gate g-1 tested is not what a clone of the commit has: .mypy_cache, a/.pytest_cache: a cache that stood there before the run: a clone lacks it; x.sock: a socket"
+			message = "the gate g-1 tested other files than a clone of the commit has: .mypy_cache, a/.pytest_cache: a cache that stood there before the run: a clone lacks it; x.sock: a socket"
 		}
 		got := q.next(receipts.Refusal{Reason: c.reason, SHA: sha, Message: message}, verify.Missing, c.script, c.culprit, "REV")
 		if len(got) != len(c.want) {
