@@ -307,7 +307,38 @@ func (r *Report) store(m *routing.Matrix, path string) {
 		return
 	}
 	f.Close()
-	r.say(ok, "store", "`dialect receipts audit` checks all of it against its log", "%s", place.Short(path))
+	if err := tryRoom(filepath.Dir(path)); err != nil {
+		r.say(broken, "store", "make room, or name another store: --store PATH, DIALECT_STORE", "nothing can be added to %s: %v", place.Short(path), err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, auditLong)
+	defer cancel()
+	a, err := s.Audit(ctx, nil)
+	switch {
+	case ctx.Err() != nil:
+		r.say(ok, "store", "`dialect receipts audit` checks all of it against its log: here there was no time for that", "%s", place.Short(path))
+	case err != nil:
+		r.say(broken, "store", cmp.Or(store.Remedy(err), tampered), "%s cannot be read: %v", place.Short(path), err)
+	case a.Tampered():
+		r.say(broken, "store", tampered, "%s is not what its log says: %s", place.Short(path), a.Findings[0].Message)
+	default:
+		r.say(ok, "store", "", "%s, %s, as its log says", place.Short(path), diag.Number(int(a.Count), "record"))
+	}
+}
+
+const tampered = "`dialect receipts audit` names each change; changed evidence cannot be repaired: copy the store, move it away, and run again"
+
+// auditLong bounds how long the store is compared with its log.
+const auditLong = 2 * time.Second
+
+// tryRoom writes a few pages into dir, as many as a run adds, and removes them.
+func tryRoom(dir string) error {
+	f, err := os.CreateTemp(dir, ".dialect-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 64<<10))
+	return errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
 }
 
 // key says whether a key that is handed to this binary, by this user, would be believed.

@@ -1,12 +1,16 @@
 package doctor
 
 import (
+	"database/sql"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
 )
 
 // states returns "state name" of each check.
@@ -162,5 +166,41 @@ func TestNoMatrix(t *testing.T) {
 	}
 	if n := strings.Count(b.String(), "`dialect init` makes one"); n != 1 {
 		t.Errorf("%d times:\n%s", n, b.String())
+	}
+}
+
+// TestTampered: a store that can be read, and is not what was logged, is not ok.
+func TestTampered(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "routing.toml"), []byte("[commands.check_a]\nverb = \"check\"\nnoun = \"a\"\ntool = \"true\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Dir: dir, Store: filepath.Join(dir, "s.db")}
+	s, err := sqlite.Open(t.Context(), o.Store, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := receipts.Canonical([]byte(`{"dialect":"x","planned":[],"run":"r-1","script":{"path":"x"},"session":"s","started":"2026-11-24T20:18:17.000000000Z","system":"x","version":1}`))
+	if err == nil {
+		err = errors.Join(s.Append(t.Context(), receipts.Record{Kind: receipts.KindRun, Body: body}), s.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := Examine(o); !strings.Contains(states(r), "ok store") {
+		t.Fatal(r.Checks)
+	}
+	db, err := sql.Open("sqlite", o.Store)
+	if err == nil {
+		_, err = db.Exec("DELETE FROM record")
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := Examine(o); !strings.Contains(states(r), "broken store") {
+		t.Error(r.Checks)
 	}
 }
