@@ -128,17 +128,13 @@ func (s *Session) ofPart(e *receipts.Entry) bool {
 		return false
 	}
 	outer, step := receipts.SplitStep(g.Parent)
-	seq, known := s.index.begins(shortText(outer))
-	if !known || outer == g.Run {
+	begun := s.begun(outer)
+	if begun == nil || outer == g.Run {
 		return false
 	}
-	begun := s.entry(seq)
-	if begun == nil {
-		return false
-	}
-	run, ok := body(begun).(*receipts.Run)
-	part := run != nil && run.Part && run.Script.Path.Text != "" // a line of a script that was asked for alone
-	if !ok || run.Run != outer || !part && run.More == 0 && !slices.ContainsFunc(run.Planned, func(p receipts.Planned) bool { return p.Step != step && !p.Command.IsZero() }) {
+	run := body(begun).(*receipts.Run)
+	part := run.Part && run.Script.Path.Text != "" // a line of a script that was asked for alone
+	if !part && run.More == 0 && !slices.ContainsFunc(run.Planned, func(p receipts.Planned) bool { return p.Step != step && !p.Command.IsZero() }) {
 		return false
 	}
 	for _, seq := range s.ofRun(outer) {

@@ -373,3 +373,42 @@ func TestRecordedLateRepeated(t *testing.T) {
 		}
 	}
 }
+
+// TestForgedBeginning: a record without the key under the id of a signed run, written before that run began, says of no line that it started it: else the
+// failure would be below a line with other variables than the pass, and of another thing.
+func TestForgedBeginning(t *testing.T) {
+	boss, keys := newSigner(t)
+	in := func(run, step string) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Run, r.Step = run, step }
+	}
+	for _, begins := range []bool{true, false} { // a lone command has no record of a beginning
+		m := newMaker(t)
+		run := func(id, parent string) {
+			m.sign = nil
+			m.run(id, func(r *receipts.Run) { r.Parent = parent })
+			if m.sign = boss; begins {
+				m.run(id)
+			}
+		}
+		m.sign = boss
+		m.run("r-0")
+		m.receipt(of("a"), in("r-0", "1"), func(r *receipts.Receipt) { r.Workspace.Before = treeB })
+		m.receipt(of("b"), in("r-0", "2"), func(r *receipts.Receipt) { r.Workspace.Before = treeB })
+		run("r-1", "r-0/1")
+		failure := m.receipt(failing, in("r-1", "1"))
+		run("r-2", "r-0/2")
+		pass := m.receipt(in("r-2", "1"))
+		m.gate([]receipts.Hash{pass}, func(g *receipts.Gate) { g.Run = "r-2" })
+		m.signCheckpoint(boss)
+		q := asked(signed, strict, func(q *Query) { q.Env = map[string]string{"check_a": "a", "check_b": "b", "check_lint": ""} })
+		s := m.open(Options{Keys: keys})
+		if res := ask(t, s, q); res.Verdict != Flaky || !strings.Contains(told(res), failure.Short()) {
+			t.Errorf("recorded beginnings %t: %s", begins, told(res))
+		}
+		if begins {
+			if seq, err := s.find("r-2"); err != nil || s.entry(seq).Level != receipts.LevelKey {
+				t.Errorf("r-2 is record %d, %v", seq, err)
+			}
+		}
+	}
+}

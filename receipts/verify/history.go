@@ -380,16 +380,26 @@ func (s *Session) unfinished(q Query, res *Result) {
 	}
 	type later struct {
 		seq           int64
+		level         int // of the beginning
 		gated, failed bool
 		steps         map[string]bool // with a receipt
 	}
 	below := s.passes(nil, q.Level, "").within
 	runs := make(map[uint64]*later)
 	var order []*later
-	for _, seq := range slices.Sorted(slices.Values(append(s.history(map[uint64]bool{}, *q.Tree).runs, s.looseRuns(below, *q.Tree)...))) {
-		if id := s.index.at(seq).run; runs[id] == nil { // a later record under its id takes no run's place
-			runs[id] = &later{seq: seq, steps: make(map[string]bool)}
+	begun := slices.Sorted(slices.Values(append(s.history(map[uint64]bool{}, *q.Tree).runs, s.looseRuns(below, *q.Tree)...)))
+	for _, seq := range begun {
+		id, e := s.index.at(seq).run, s.entry(seq)
+		if e == nil {
+			return
+		}
+		l := runs[id]
+		switch { // no record under its id takes the place of a run's beginning, but one of a higher level
+		case l == nil:
+			runs[id] = &later{seq: seq, level: e.Level, steps: make(map[string]bool)}
 			order = append(order, runs[id])
+		case e.Level > l.level:
+			l.seq, l.level = seq, e.Level
 		}
 	}
 	if len(order) == 0 {
@@ -397,7 +407,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 	}
 	// Gates first: the receipts of a run with a gate need not be read.
 	for _, kind := range []uint8{kindGate, kindReceipt} {
-		for seq := order[0].seq; seq < s.index.len(); seq++ {
+		for seq := begun[0]; seq < s.index.len(); seq++ {
 			m := s.index.at(seq)
 			l := runs[m.run]
 			if l == nil || l.gated || m.kind != kind {

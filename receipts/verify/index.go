@@ -23,9 +23,10 @@ type index struct {
 	// Questions about hashes that follow from one another, gate by gate, would go through
 	// all of it each time: after fewPasses of them these tables are made.
 	passes   int
-	runs     map[uint64]int64 // by run: the index of its first beginning; nil until it is asked for
-	bySHA    []int64          // indexes of records, in the order of their hashes
-	byTarget []ref            // refs, in the order of their targets
+	runs     map[uint64]int64   // by run: the index of its first beginning; nil until it is asked for
+	rivals   map[uint64][]int64 // by run: those of its further ones
+	bySHA    []int64            // indexes of records, in the order of their hashes
+	byTarget []ref              // refs, in the order of their targets
 }
 
 const fewPasses = 16
@@ -47,20 +48,26 @@ func (x *index) sorted() bool {
 	return true
 }
 
-// begins returns the index of the first record that says that a run began.
-func (x *index) begins(run uint64) (seq int64, ok bool) {
+// begins returns the indexes of the records that say that a run began, in the order of the log.
+func (x *index) begins(run uint64) (list []int64) {
 	if x.runs == nil {
-		x.runs = make(map[uint64]int64)
+		x.runs, x.rivals = make(map[uint64]int64), make(map[uint64][]int64)
 		for seq := range x.marks {
-			if m := &x.marks[seq]; m.kind == kindRun {
-				if _, ok := x.runs[m.run]; !ok {
-					x.runs[m.run] = int64(seq)
-				}
+			m := &x.marks[seq]
+			if m.kind != kindRun {
+				continue
+			}
+			if _, ok := x.runs[m.run]; ok {
+				x.rivals[m.run] = append(x.rivals[m.run], int64(seq))
+			} else {
+				x.runs[m.run] = int64(seq)
 			}
 		}
 	}
-	seq, ok = x.runs[run]
-	return seq, ok
+	if seq, ok := x.runs[run]; ok {
+		list = append([]int64{seq}, x.rivals[run]...)
+	}
+	return list
 }
 
 // named calls f for the records whose hash may be among want, in the order of the log

@@ -229,7 +229,7 @@ func (s *Session) below(runs map[string]bool, level int, of func(parent string) 
 			continue
 		}
 		if parents[run] == "" {
-			parents[run] = parent
+			parents[run] = cmp.Or(s.startedBy(run), parent)
 		}
 		if under[run], underKeys[shortText(run)] = true, true; m.kind != kindGate {
 			continue
@@ -400,18 +400,48 @@ func (s *Session) ofRun(run string) []int64 {
 	return s.byRun[shortText(run)]
 }
 
+// beginning returns the record that says that a run began: of several under one id the first of the highest level, as anyone can write one before
+// the run does. It is nil if none is known.
+func (s *Session) beginning(run string) (first *receipts.Entry) {
+	for _, seq := range s.index.begins(shortText(run)) {
+		e := s.entry(seq)
+		if e == nil {
+			return nil
+		}
+		if b, ok := body(e).(*receipts.Run); ok && b.Run == run && (first == nil || e.Level > first.Level) {
+			first = e
+		}
+	}
+	return first
+}
+
+// begun is beginning for who believes it: one without the key says nothing of a run that has records with it.
+func (s *Session) begun(run string) *receipts.Entry {
+	e, known := s.beginnings[run]
+	if known || run == "" {
+		return e
+	}
+	e = s.beginning(run)
+	if e != nil && e.Level == receipts.LevelHash && s.keys != nil && slices.ContainsFunc(s.ofRun(run), func(seq int64) bool {
+		if s.index.at(seq).signer == 0 { // it names no key
+			return false
+		}
+		of := s.entry(seq)
+		return of == nil || of.Level > receipts.LevelHash
+	}) {
+		e = nil
+	}
+	if s.beginnings == nil {
+		s.beginnings = make(map[string]*receipts.Entry)
+	}
+	s.beginnings[run] = e
+	return e
+}
+
 // startedBy returns the step that started a run, as "RUN/STEP"; empty if none did.
 func (s *Session) startedBy(run string) string {
-	seq, ok := s.index.begins(shortText(run))
-	if !ok || run == "" {
-		return ""
-	}
-	e := s.entry(seq)
-	if e == nil {
-		return ""
-	}
-	if b, ok := body(e).(*receipts.Run); ok && b.Run == run {
-		return b.Parent
+	if e := s.begun(run); e != nil {
+		return body(e).(*receipts.Run).Parent
 	}
 	return ""
 }

@@ -103,8 +103,9 @@ type Session struct {
 	voucher       string           // the name of the key that does
 	answered      int64            // records that a memory answers for that the log's writers cannot write
 	notes         []string
-	byRun         map[uint64][]int64 // see [Session.ofRun]
-	err           error              // the log's, while an answer is made
+	byRun         map[uint64][]int64         // see [Session.ofRun]
+	beginnings    map[string]*receipts.Entry // see [Session.begun]
+	err           error                      // the log's, while an answer is made
 	ctx           context.Context
 }
 

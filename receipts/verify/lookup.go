@@ -100,18 +100,11 @@ func (s *Session) find(text string) (int64, error) {
 	}
 	none := &LookupError{ID: id.Text}
 	if id.Run != "" {
-		key := shortText(id.Run)
-		for seq := range s.index.marks {
-			if m := &s.index.marks[seq]; m.kind != kindRun || m.run != key {
-				continue
-			}
-			e := s.entry(int64(seq))
-			if e == nil {
-				return -1, s.err
-			}
-			if r, ok := body(e).(*receipts.Run); ok && r.Run == id.Run {
-				return int64(seq), nil
-			}
+		if e := s.beginning(id.Run); e != nil {
+			return e.Seq, nil
+		}
+		if s.err != nil {
+			return -1, s.err
 		}
 		return -1, none
 	}
@@ -482,8 +475,8 @@ const unordered = 256
 
 // sinceBegin returns an index before which no record began after the receipt e: the beginning of a run is recorded before its first command starts.
 func (s *Session) sinceBegin(e *receipts.Entry) int64 {
-	if seq, ok := s.index.begins(shortText(receipt(e).Run)); ok && receipt(e).Run != "" {
-		return seq
+	if b := s.begun(receipt(e).Run); b != nil {
+		return b.Seq
 	}
 	return max(0, e.Seq-unordered)
 }
