@@ -76,15 +76,41 @@ func Files(store string) []string {
 	return list
 }
 
-// Except returns the absolute paths of what is not part of the project at root: a store, what lies
+// An Exempt is a file or a folder that is not part of a project, by its absolute path.
+type Exempt struct {
+	Path   string
+	Whole  bool   // a folder with all that is in it
+	folder string // what a folder is in [Folder]
+}
+
+// Makes reports whether dialect itself makes name, a path inside of the exempt folder with slashes, or the folder itself where name is empty, and
+// whether as a folder. Inside of a file, and of a whole folder, it makes nothing.
+func (x Exempt) Makes(name string) (folder, ok bool) {
+	switch {
+	case name == "":
+		return x.Whole || x.folder != "", true
+	case x.folder == "":
+		return false, false
+	}
+	return Makes(x.folder + "/" + name)
+}
+
+// Except returns what is not part of the project at root: a store, what lies
 // beside it, and the locks.
-func Except(root, store string) (paths []string) {
-	for _, name := range append(Files(store), string(Of(store)), Locks(root)) {
-		if abs, err := filepath.Abs(name); err == nil && store != "" {
-			paths = append(paths, abs)
+func Except(root, store string) (list []Exempt) {
+	if store == "" {
+		return nil
+	}
+	for _, file := range Files(store) {
+		list = append(list, Exempt{Path: file})
+	}
+	list = append(list, Exempt{Path: string(Of(store)), folder: logs}, Exempt{Path: Locks(root), folder: locks})
+	for i := range list {
+		if abs, err := filepath.Abs(list[i].Path); err == nil {
+			list[i].Path = abs
 		}
 	}
-	return paths
+	return list
 }
 
 // Makes reports whether dialect itself makes name, a path inside of [Folder] with slashes, and whether as a folder: no commit holds that, and a clone

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/command-dialect/dialect/runtime/archive"
 	"time"
 
 	"github.com/command-dialect/dialect/runtime/workspace/git"
@@ -485,7 +487,7 @@ func TestCachesAndExceptions(t *testing.T) {
 	r.write("tracked/__pycache__/t.pyc", "t")
 	r.git("add", "-f", ".")
 	r.commit()
-	o := Options{Caches: []string{".tox"}, Except: []string{r.path("d/store.db"), r.path("a"), "/nonexistent/x"}}
+	o := Options{Caches: []string{".tox"}, Except: []archive.Exempt{{Path: r.path("d/store.db")}, {Path: r.path("a")}, {Path: "/nonexistent/x"}}}
 	before := r.take(o)
 	for _, n := range []string{".dialect/store/receipts.db", "d/__pycache__/a.pyc", ".mypy_cache/x", ".pytest_cache/x", ".ruff_cache/x", ".tox/x", "d/store.db"} {
 		r.write(n, "x")
@@ -499,7 +501,7 @@ func TestCachesAndExceptions(t *testing.T) {
 	equal(t, "changes", changes(before, r.take(o)), []string{
 		"changed a", "added d/store.db-wal (untracked)", "added node_modules/.cache/x (untracked)", "changed tracked/__pycache__/t.pyc",
 	})
-	for _, bad := range []Options{{Caches: []string{"a/b"}}, {Caches: []string{""}}, {Except: []string{"relative"}}} {
+	for _, bad := range []Options{{Caches: []string{"a/b"}}, {Caches: []string{""}}, {Except: []archive.Exempt{{Path: "relative"}}}} {
 		if s, err := Take(context.Background(), r.dir, bad); err == nil && s.Reason == "" {
 			t.Errorf("%+v is accepted", bad)
 		}

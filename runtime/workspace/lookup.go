@@ -180,7 +180,7 @@ func (w *walk) hides(name string) string {
 		case why != "":
 		case dir && w.caches[base]:
 			why = InCache + git.Display(base)
-		case w.except[at]:
+		case w.exempt(at, dir):
 			why = "is beside the receipts"
 		case !dir && at == w.writing:
 			why = "is written by the run"

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/command-dialect/dialect/runtime/archive"
 )
 
 // Lookup has what the snapshot has, whatever is there by now: links, and what hides files, included.
@@ -33,7 +35,7 @@ func TestLookup(t *testing.T) {
 	r.write("nested/.gitignore", "a\n")
 	r.write("nested/a", "nested/a")
 	r.git("init", "-q", "nested")
-	s := r.take(Options{Caches: []string{"cache"}, Except: []string{r.path("beside")}})
+	s := r.take(Options{Caches: []string{"cache"}, Except: []archive.Exempt{{Path: r.path("beside")}}})
 	r.do(os.Remove(r.path("gone")))
 	r.do(os.Remove(r.path("link")))
 	r.do(os.Symlink("a", r.path("link")))

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/command-dialect/dialect/runtime/archive"
 )
 
 // Each case builds what a commit of everything does not hold, in a worktree whose Tree is
@@ -104,6 +106,42 @@ func TestStood(t *testing.T) {
 			tracker.Forget()
 			if again := r.takeBoth(tracker); again.Exact != s.Exact {
 				t.Errorf("a second snapshot says %v", again.Beyond.List)
+			}
+		})
+	}
+}
+
+// TestBeside: of a store that was named, in the worktree, as little is exempt as of a project's own.
+func TestBeside(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, link string
+		beyond     string
+	}{
+		"the files of a store":          {file: "d/r.db-wal"},
+		"a blob":                        {file: "d/r.db.log/sha256/ab/" + strings.Repeat("c", 62)},
+		"a run":                         {file: "d/r.db.log/runs/r-0123456789abcdef"},
+		"another name in the log":       {file: "d/r.db.log/off", beyond: "d/r.db.log: a cache"},
+		"another name among the blobs":  {file: "d/r.db.log/sha256/ab/off", beyond: "d/r.db.log: a cache"},
+		"a folder in the place of one":  {file: "d/r.db-audit/off", beyond: "d/r.db-audit: a directory"},
+		"the store itself is a folder":  {file: "d/r.db/off", beyond: "d/r.db: a directory"},
+		"a link in the place of a file": {link: "d/r.db-journal", beyond: "d/r.db-journal"},
+		"a file in the place of a log":  {file: "d/r.db.log", beyond: "d/r.db.log"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			r.write("a", "a")
+			r.write("d/a", "a")
+			r.commit()
+			if c.file != "" {
+				r.write(c.file, "x")
+			} else {
+				r.do(os.Symlink("a", r.path(c.link)))
+			}
+			s := r.takeBoth(NewTracker(r.dir, Options{Except: archive.Except(r.dir, r.path("d/r.db"))}))
+			clone := s.Exact && s.Tree == r.git("rev-parse", "HEAD^{tree}")
+			if clone != (c.beyond == "") || s.Exact && c.beyond != "" && s.LookupIn(c.beyond).File == false || !s.Exact && !strings.HasPrefix(s.Beyond.List[0].String(), c.beyond) {
+				t.Errorf("exact %v, beyond %v; want %q", s.Exact, s.Beyond.List, c.beyond)
 			}
 		})
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/command-dialect/dialect/runtime/archive"
 	"time"
 
 	"github.com/command-dialect/dialect/runtime/workspace/git"
@@ -304,12 +306,12 @@ func TestExceptedWhileItIsMade(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	r.write("a", "a")
-	tracker := NewTracker(r.dir, Options{Except: []string{r.path("new/folder/s.db")}})
+	tracker := NewTracker(r.dir, Options{Except: []archive.Exempt{{Path: r.path("new/folder/s.db")}}})
 	w, err := tracker.begin(t.Context(), r.dir, git.FormatSHA1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !w.except["new/folder/s.db"] {
+	if !w.exempt("new/folder/s.db", false) {
 		t.Errorf("excepted: %v", w.except)
 	}
 }

@@ -40,10 +40,10 @@ type walk struct {
 	repo    *git.Repository
 	format  git.ObjectFormat
 	caches  map[string]bool
-	unnamed map[string]bool // those of [DefaultCaches] that [Options.Caches] does not name
-	except  map[string]bool
-	writing string  // see [Options.Writing]
-	known   *memory // by an earlier walk
+	unnamed map[string]bool           // those of [DefaultCaches] that [Options.Caches] does not name
+	except  map[string]archive.Exempt // by path
+	writing string                    // see [Options.Writing]
+	known   *memory                   // by an earlier walk
 	start   time.Time
 	at      fs.FileInfo // root, as it was opened
 	matches *ignore.Budget
@@ -322,13 +322,19 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 	if st.kind == kindFolder {
 		link := tracked && known.Mode == git.ModeCommit
 		below := p.tree.index.Folder(p.inside(path))
-		named := p.hidden && p.cache == "" || w.except[path]
+		named := p.hidden && p.cache == ""
 		if !named {
 			if named, err = w.ignores(p, path, name, true); err != nil {
 				return err
 			}
 		}
 		hidden, cache := named || p.hidden || w.caches[name], ""
+		if x, ok := w.except[path]; ok && !named && !link && !below && p.cache == "" {
+			if w.first {
+				c.add(d, func(s *scratch) error { return w.beside(s, d, x, path, name, p) })
+			}
+			return nil
+		}
 		switch {
 		case named:
 		case p.cache != "":
@@ -362,7 +368,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		w.mu.Unlock()
 	}
 	if !tracked {
-		named := w.except[path] || p.hidden && p.cache == ""
+		named := st.kind.regular() && w.exempt(path, false) || p.hidden && p.cache == ""
 		if !named {
 			if named, err = w.ignores(p, path, name, false); err != nil {
 				return err
@@ -394,9 +400,36 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 	return nil
 }
 
+// exempt reports whether a path is excepted as what it is.
+func (w *walk) exempt(path string, folder bool) bool {
+	x, ok := w.except[path]
+	as, _ := x.Makes("")
+	return ok && as == folder
+}
+
+// beside looks at the excepted directory name in d.
+func (w *walk) beside(s *scratch, d *folder, x archive.Exempt, path, name string, p place) error {
+	switch {
+	case x.Whole:
+		return nil
+	case !w.exempt(path, true):
+		w.leave(path, "a directory"+remedy)
+		return nil
+	}
+	sub, err := d.sub(name)
+	if gone(err) || swapped(err) {
+		return nil // what stands there now came after the walk began
+	}
+	if err != nil {
+		return w.fault(path, err)
+	}
+	defer sub.release()
+	return w.strangers(s, sub, place{tree: p.tree, path: path, ignore: p.ignore, cache: path}, x.Makes)
+}
+
 // strangers notes what is in the folder of a store, of which nothing is tracked, and was not made by dialect, by names and kinds. Of blobs there may be
 // very many: their names alone are looked at.
-func (w *walk) strangers(s *scratch, d *folder, p place) error {
+func (w *walk) strangers(s *scratch, d *folder, p place, makes func(name string) (folder, ok bool)) error {
 	names, err := d.names(s.buf)
 	if err != nil && !gone(err) {
 		return w.fault(p.path, err)
@@ -411,7 +444,13 @@ func (w *walk) strangers(s *scratch, d *folder, p place) error {
 			continue
 		}
 		inside := path[len(p.cache)+1:]
-		folder, ok := archive.Makes(inside)
+		below, of := p, makes
+		below.path = path
+		folder, ok := makes(inside)
+		if x, named := w.except[path]; named && !ok {
+			folder, ok = x.Makes("")
+			below.cache, of = path, x.Makes
+		}
 		switch {
 		case !ok:
 			stranger()
@@ -426,14 +465,12 @@ func (w *walk) strangers(s *scratch, d *folder, p place) error {
 			if err != nil {
 				return w.fault(path, err)
 			}
-			below := p
-			below.path = path
-			err = w.strangers(s, sub, below)
+			err = w.strangers(s, sub, below, of)
 			sub.release()
 			if err != nil {
 				return err
 			}
-		case strings.HasPrefix(inside, "log/sha256/"):
+		case strings.HasPrefix(inside, "log/sha256/"), strings.HasPrefix(inside, "sha256/"):
 		default:
 			if st, err := d.lstat(name); err == nil && !st.kind.regular() {
 				stranger()
@@ -463,7 +500,7 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 		if !w.first {
 			return nil
 		}
-		return w.strangers(s, sub, inner)
+		return w.strangers(s, sub, inner, archive.Makes)
 	}
 	if w.repo == nil || p.tree.index.Folder(p.inside(path)) || inner.hidden && !link {
 		return w.folder(c, s, sub, inner)

@@ -47,8 +47,8 @@ const Slow = 2 * time.Second
 
 // Options say how a snapshot is taken. The zero Options are fine.
 type Options struct {
-	Caches []string // names of directories that never count, beside [DefaultCaches]; one of those is named as a tracked ignore file would
-	Except []string // files and directories, by absolute path, that never count unless they are tracked: the receipt store and its like
+	Caches []string         // names of directories that never count, beside [DefaultCaches]; one of those is named as a tracked ignore file would
+	Except []archive.Exempt // never count unless they are tracked: the receipt store and its like
 
 	// Writing is a file, by absolute path, that the caller writes while snapshots are
 	// taken. As a regular file that is not tracked it does not count, and where nothing
@@ -343,7 +343,7 @@ func (t *Tracker) begin(ctx context.Context, root string, f git.ObjectFormat) (*
 	w := &walk{
 		ctx: ctx, root: root, format: f, start: time.Now(), matches: ignore.NewBudget(ctx),
 		first: t.stood[root] == nil, left: make(map[string]string), unstored: make(map[string]bool),
-		caches: make(map[string]bool), unnamed: make(map[string]bool), except: make(map[string]bool), attributes: make(map[string][]byte), rules: make(map[string][]byte), heads: make(map[string]checkedOut), places: make(map[string]place),
+		caches: make(map[string]bool), unnamed: make(map[string]bool), except: make(map[string]archive.Exempt), attributes: make(map[string][]byte), rules: make(map[string][]byte), heads: make(map[string]checkedOut), places: make(map[string]place),
 	}
 	for _, name := range slices.Concat(DefaultCaches(), t.options.Caches) {
 		if name == "" || strings.ContainsAny(name, `/\`) {
@@ -363,12 +363,12 @@ func (t *Tracker) begin(ctx context.Context, root string, f git.ObjectFormat) (*
 		path, ok := git.Within(root, filepath.Join(parent, filepath.Base(file)))
 		return path, ok && err == nil
 	}
-	for _, file := range t.options.Except {
-		if !filepath.IsAbs(file) {
-			return nil, fmt.Errorf("excepted file %s: the path is not absolute", git.Display(file))
+	for _, x := range t.options.Except {
+		if !filepath.IsAbs(x.Path) {
+			return nil, fmt.Errorf("excepted file %s: the path is not absolute", git.Display(x.Path))
 		}
-		if path, ok := inRoot(file); ok {
-			w.except[path] = true
+		if path, ok := inRoot(x.Path); ok {
+			w.except[path] = x
 		}
 	}
 	if t.options.Writing != "" {

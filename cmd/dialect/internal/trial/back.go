@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -84,7 +85,7 @@ func newKeeper(ctx context.Context, dir string, o workspace.Options, made func(s
 	if own, err := makeFolder(); err != nil {
 		k.lost = err
 	} else if k.dir, err = filepath.Abs(own); err == nil {
-		o.Except = append(slices.Clip(o.Except), k.dir) // it may be in the project
+		o.Except = append(slices.Clip(o.Except), archive.Exempt{Path: k.dir, Whole: true}) // it may be in the project
 	}
 	k.tracker = workspace.NewTracker(dir, o)
 	return k
