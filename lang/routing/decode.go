@@ -370,6 +370,10 @@ func (r *reader) tool(b *Binding, where string) {
 	default:
 		if t := r.template(tool, where+".tool"); t != nil {
 			b.Kind, b.Template = plan.Process, t
+			if b.Flags && t.ShellOptions() {
+				r.Errorf(diag.BadTemplate, r.Span(tool), "%s.tool: with flags = true a value could be an option of the shell, such as -c, which makes the next one code", where).
+					Hint = "name the script that the shell runs before the values, or leave flags out"
+			}
 		}
 	}
 	r.effective(b, InCommand, b.Syntax, where)

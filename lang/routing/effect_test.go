@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/stdlib"
@@ -96,5 +97,17 @@ func TestEffectsOfPacks(t *testing.T) {
 	}
 	if bindings < 30 || len(write) > 0 {
 		t.Errorf("%d bindings; not found: %v", bindings, write)
+	}
+}
+
+// TestShellWithFlags: with flags = true a value could be an option of the shell, such as -c.
+func TestShellWithFlags(t *testing.T) {
+	for tool, want := range map[string]bool{"bash": false, "bash {args...}": false, `sh -c 'x "$@"' sh {args...}`: true, "sh build.sh {args...}": true} {
+		for flags, ok := range map[string]bool{"true": want, "false": true} {
+			text := "[commands.run_it]\nverb = \"run\"\nnoun = \"it\"\ntool = '''" + tool + "'''\nflags = " + flags + "\n"
+			if _, findings := loadWith(t, text, nil); (findings.Count(diag.Error) == 0) != ok {
+				t.Errorf("%s, flags = %s: %v", tool, flags, findings)
+			}
+		}
 	}
 }

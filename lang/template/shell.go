@@ -54,36 +54,54 @@ func isShell(path string) bool {
 // it: the argument behind -c has a placeholder, or is missing, so that the first value takes its place. It knows the usual shells, and how they are
 // usually called. What a program makes of its own arguments is for the matrix to say: another interpreter, or one that hands them to a shell.
 func (t *Template) shellCode() bool {
+	code, _ := t.shells()
+	return code
+}
+
+// ShellOptions reports whether a value that begins with "-" would be an option of a shell among the words of the template, such as -c: no script, and no
+// code, stands before the first value.
+func (t *Template) ShellOptions() bool {
+	_, open := t.shells()
+	return open
+}
+
+// shells looks for shells among the words: whether a value would be a part of the code of one, and whether one would be where it reads its options.
+func (t *Template) shells() (code, open bool) {
 	searches := slices.Contains([]string{"grep", "egrep", "fgrep", "rg", "ag", "ack", "pgrep", "pkill"}, programName(t.Program()))
+	first := true
 	for i, e := range t.args {
 		name, args := strings.ToLower(programName(e.text())), t.args[i+1:]
-		if i > 0 { // the word may be a pattern, or the argument of an option: -s bash, -name bash. Then only what is like -c and nothing else counts
+		sure := i == 0 // else the word may be a pattern, or the argument of an option: -s bash, -name bash. Then only what is like -c and nothing else counts
+		if !sure {
 			before := t.args[i-1].text()
-			option := strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && !slices.Contains([]string{"--", "-exec", "-execdir", "-ok", "-okdir"}, before)
-			if searches || option && (len(args) == 0 || !announces(args[0].text())) {
-				continue
-			}
+			sure = !strings.HasPrefix(before, "-") || strings.Contains(before, "=") || slices.Contains([]string{"--", "-exec", "-execdir", "-ok", "-okdir"}, before) ||
+				slices.Contains(starters, programName(t.Program()))
 		}
-		code := false
+		c, o := false, false
 		switch {
+		case searches && i > 0:
+		case e.quotesCode(args):
+			c = true
 		case isShell(name):
-			code = codeBehind(args, name == "fish")
+			c, o = codeBehind(args, name == "fish", sure)
+			o, first = o && sure && first, first && !sure // behind a shell that has its code another name of one is a word like others
 		case name == "pwsh", name == "powershell":
-			code = codeOfPowerShell(args, name == "powershell")
+			c = codeOfPowerShell(args, name == "powershell")
 		case name == "cmd":
-			code = codeOfCmd(args)
+			c = codeOfCmd(args)
 		}
-		if code {
-			return true
-		}
+		code, open = code || c, open || o
 	}
-	return false
+	return code, open
 }
+
+// starters are programs that do nothing but start the program that their arguments name, behind options that take no argument, too.
+var starters = []string{"env", "setsid", "time", "stdbuf", "unshare", "nsenter", "ionice", "nice", "nohup", "chrt", "taskset", "watch", "timeout", "sudo", "doas", "chroot", "prlimit", "setpriv", "setarch", "strace", "xargs", "busybox", "flock", "script"}
 
 // announces reports whether a word is a few options of a shell in one, the last of which announces code: -c, -lc, -dfc.
 func announces(w string) bool {
-	letters := strings.TrimSuffix(strings.TrimPrefix(w, "-"), "c")
-	return len(w) == len(letters)+2 && len(letters) <= 4 && isLetters(letters) && !strings.Contains(letters, "c")
+	letters, ok := strings.CutSuffix(w, "c")
+	return ok && len(letters) > 0 && len(letters) <= 5 && (w[0] == '-' || w[0] == '+') && isLetters(letters[1:]) && !strings.Contains(letters, "c")
 }
 
 func isLetters(s string) bool {
@@ -95,28 +113,51 @@ func varies(args []element) bool {
 	return len(args) == 0 || slices.ContainsFunc(args, func(e element) bool { return !e.literal() })
 }
 
-// codeBehind reports whether the code that a shell of Unix would read is, or would be, a value.
-func codeBehind(args []element, fish bool) bool {
+// quotesCode reports whether one word names a shell and announces code, as for `env -S`, and has a value behind that, or gets it from args.
+func (e element) quotesCode(args []element) bool {
+	shell, announced := false, false
+	for _, p := range e.parts {
+		if p.name != "" {
+			if announced {
+				return true
+			}
+			continue
+		}
+		for w := range strings.FieldsSeq(p.text) {
+			w = strings.Trim(w, `"'`)
+			announced = announced && len(e.parts) > 1 || shell && announces(w)
+			shell = shell || isShell(strings.ToLower(w)) && strings.TrimSpace(p.text) != w
+		}
+	}
+	return announced && len(e.parts) == 1 && varies(args[:min(1, len(args))])
+}
+
+// codeBehind reports whether the code that a shell of Unix would read is, or would be, a value, and whether a value stands where it reads options. If it is
+// not sure that this is a shell, words of options other than what is like -c announce nothing.
+func codeBehind(args []element, fish, sure bool) (code, open bool) {
 	announced, takes := false, false // an argument behind an option that takes one, as -o does
 	for _, a := range args {
 		w := a.text()
+		option := w != "" && (w[0] == '-' || w[0] == '+')
 		switch {
 		case strings.HasPrefix(w, "--command=") || strings.HasPrefix(w, "--init-command="):
-			return !a.literal()
-		case !a.literal() || w == "" || w[0] != '-' && w[0] != '+':
+			return !a.literal(), false
+		case option && !a.literal():
+			return announced || sure, sure // a value decides which option it is
+		case !option:
 			if !takes {
-				return announced && !a.literal() // else the name of a script
+				return announced && !a.literal(), !announced && !a.literal() // else the name of a script
 			}
 			takes = false
 			continue
 		}
-		cluster := len(w) > 1 && len(w) <= 12 && isLetters(w[1:])
-		if cluster && w[0] == '-' && strings.Contains(w, "c") || fish && cluster && strings.Contains(w, "C") || strings.HasPrefix(w, "--command") || w == "--init-command" {
+		cluster := len(w) > 1 && isLetters(w[1:])
+		if announces(w) || sure && cluster && strings.Contains(w, "c") || fish && cluster && strings.Contains(w, "C") || strings.HasPrefix(w, "--command") || w == "--init-command" {
 			announced = true
 		}
 		takes = cluster && strings.ContainsAny(w, "oO") || w == "--rcfile" || w == "--init-file"
 	}
-	return announced
+	return announced, true
 }
 
 // codeOfPowerShell is codeBehind for PowerShell. What stands behind -Command is one text; without it Windows PowerShell takes what it is given for code.

@@ -240,9 +240,43 @@ func TestShellCode(t *testing.T) {
 		`sh -e build.sh -c {object}`:                 false,
 		`grep sh -c {object}`:                        false,
 		`pytest -c {object}`:                         false,
+
+		`env -i sh -eu -c {object}`:              true,
+		`env -i bash --norc -c {object}`:         true,
+		`setsid -w bash -e -c {object}`:          true,
+		`time -p sh -e -c {object}`:              true,
+		`unshare -r sh -e -c {object}`:           true,
+		`docker run -it bash -e -c {object}`:     true,
+		`sh +c {object}`:                         true,
+		`bash -eeeeeeeeeeeeec {object}`:          true,
+		`bash -{mode} {object}`:                  true,
+		`env -S 'bash -c "{object}"'`:            true,
+		`env -S 'bash -c' {object}`:              true,
+		`env -S 'bash -c'`:                       true,
+		`env -S 'bash -c "echo $1"' sh {object}`: false,
+		`echo 'the shell is bash' {object}`:      false,
+		`docker run -it bash -x {object}`:        false,
 	} {
 		_, err := Parse(source)
 		if got := err != nil && strings.Contains(err.Error(), "a shell reads as code"); got != want {
+			t.Errorf("%s: %v", source, err)
+		}
+	}
+}
+
+func TestShellOptions(t *testing.T) {
+	for source, want := range map[string]bool{
+		`bash {args...}`:              true,
+		`bash`:                        true,
+		`bash -e`:                     true,
+		`env -i sh -e {object}`:       true,
+		`timeout 5 sh {object}`:       true,
+		`sh build.sh {args...}`:       false,
+		`sh -c 'exit 0' sh {object}`:  false,
+		`shellcheck -s bash {object}`: false,
+		`pytest {args...}`:            false,
+	} {
+		if tmpl, err := Parse(source); err != nil || tmpl.ShellOptions() != want {
 			t.Errorf("%s: %v", source, err)
 		}
 	}
