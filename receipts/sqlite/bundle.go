@@ -16,7 +16,7 @@ import (
 // of their runs, the receipts whose results they repeat, what says of them that they are consumed, settled or accepted, and what
 // else the log knows of the trees that they ran on: failures above all, with the starts of runs that a line of theirs began.
 // The checkpoint is that of the log, and where what is named is signed, the last signed one: what
-// came after that is left out. With an older checkpoint it shows that the log begins with that.
+// came after that is left out. With an older checkpoint it shows that the log begins with that, and has all records that it covers.
 func (s *Store) Bundle(ctx context.Context, since *receipts.Checkpoint, ids ...string) (*receipts.Bundle, error) {
 	var b *receipts.Bundle
 	err := s.snapshot(ctx, func() (err error) {
@@ -41,16 +41,12 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 		asked = append(asked, e)
 	}
 	take, done := make(map[int64]receipts.Entry), make(map[receipts.Hash]bool)
-	if since != nil { // who kept it can tell then that nothing of what came after the first is missing
-		first := since.Count
-		for _, e := range asked {
-			first = min(first, e.Seq)
-		}
-		after, err := s.entries(ctx, entryColumns+"WHERE r.seq > ?1 AND r.seq < ?2", first, since.Count)
+	if since != nil { // who kept it can tell then that nothing is missing
+		covered, err := s.entries(ctx, entryColumns+"WHERE r.seq < ?1", since.Count)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range after {
+		for _, e := range covered {
 			take[e.Seq] = e
 		}
 	}

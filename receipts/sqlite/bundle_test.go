@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -107,6 +108,57 @@ func TestBundleKeepsAttempts(t *testing.T) {
 		})
 		if got := ask(); got != verify.Missing {
 			t.Errorf("without what it names: %s", got)
+		}
+	}
+}
+
+// TestBundleCounts: what came after a gate takes the place of none of the attempts that it counts, and does not name.
+func TestBundleCounts(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		s := tempStore(t)
+		attempt := func(run string) receipts.Hash {
+			r := receiptOf(run, 0, receipts.StatusFailed)
+			if code := 1; early {
+				r.ExitCode, r.StopReason = nil, receipts.StopTimeout
+			} else {
+				r.ExitCode = &code
+			}
+			return put(t, r)(s)
+		}
+		first := attempt("r-0")
+		for i := range receipts.MaxFailed {
+			attempt(fmt.Sprintf("r-%d", i+100))
+		}
+		pass := receiptOf("r-1", 0, receipts.Succeeded)
+		put(t, pass)(s)
+		g := requestOf("r-1", pass)
+		g.Strict, g.Tree = false, &hereTree
+		d, err := s.Gate(ctx, g)
+		if err != nil || !d.Passed() {
+			t.Fatal(reasons(d), err)
+		}
+		attempt("r-2")
+		again := receiptOf("r-2", 0, receipts.Succeeded)
+		again.Attempt = 2
+		put(t, again)(s)
+		b, err := s.Bundle(ctx, nil, d.Gate.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, whole := range []bool{true, false} {
+			if !whole {
+				b.Records = slices.DeleteFunc(b.Records, func(r receipts.BundleRecord) bool {
+					return receipts.Record{Kind: r.Kind, Body: []byte(r.Body)}.SHA() == first
+				})
+			}
+			v, err := verify.OfBundle(b, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := v.One(verify.Query{Tree: &hereTree}, d.Gate.String())
+			if err != nil || whole != (res.Verdict == verify.Verified) {
+				t.Errorf("early %t, whole %t: %s %v, %v", early, whole, res.Verdict, res.Refusals[:min(2, len(res.Refusals))], err)
+			}
 		}
 	}
 }

@@ -368,29 +368,49 @@ func TestBundleCheckpoint(t *testing.T) {
 	}
 }
 
-// TestBundleKept has a kept checkpoint not cover a gate, whose place in the bundle is below its count.
+// TestBundleKept has a kept checkpoint not cover a gate, whose place in the bundle is below its count, and a bundle leave out records that it covers: a
+// failure of another line, before the gate, that the gate need not name.
 func TestBundleKept(t *testing.T) {
 	m := newMaker(t)
 	m.fill(3)
 	kept := m.head()
 	m.gate([]receipts.Hash{m.receipt()})
 	head := m.head()
-	proof, err := tlog.ProveTree(head.Count, kept.Count, m.log.hashes)
+	m.receipt()
+	proof, err := tlog.ProveTree(m.head().Count, kept.Count, m.log.hashes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := m.bundle(head.Text(), 3)
-	b.Since = &receipts.Consistency{Checkpoint: kept.Text(), Proof: proof}
-	for h, want := range map[*receipts.Checkpoint]bool{&kept: false, &head: true} {
-		s, err := OfBundle(b, nil, h)
+	inHead, err := tlog.ProveTree(m.head().Count, head.Count, m.log.hashes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		kept *receipts.Checkpoint
+		of   receipts.Consistency
+		lack int // the record that the bundle leaves out; -1 for none
+		want bool
+	}{
+		"of before the gate":           {&kept, receipts.Consistency{Checkpoint: kept.Text(), Proof: proof}, -1, false},
+		"of all":                       {&head, receipts.Consistency{Checkpoint: head.Text(), Proof: inHead}, -1, true},
+		"without the first":            {&head, receipts.Consistency{Checkpoint: head.Text(), Proof: inHead}, 0, false},
+		"without another":              {&head, receipts.Consistency{Checkpoint: head.Text(), Proof: inHead}, 2, false},
+		"without what it does not see": {&head, receipts.Consistency{Checkpoint: head.Text(), Proof: inHead}, int(head.Count), true},
+	} {
+		b := m.bundle(m.head().Text(), 0)
+		b.Since = &c.of
+		if c.lack >= 0 {
+			b.Records = slices.Delete(b.Records, c.lack, c.lack+1)
+		}
+		s, err := OfBundle(b, nil, c.kept)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatal(name, err)
 		}
-		if res := ask(t, s, asked()); res.Verdict != Verified || res.Kept != want {
-			t.Errorf("a checkpoint of %d: %s, kept %v", h.Count, told(res), res.Kept)
+		if res := ask(t, s, asked()); res.Verdict != Verified || res.Kept != c.want {
+			t.Errorf("%s: %s, kept %v", name, told(res), res.Kept)
 		}
-		if res := ask(t, s, asked(func(q *Query) { q.Kept = true })); (res.Verdict == Verified) != want {
-			t.Errorf("a checkpoint of %d that has to cover the gate: %s", h.Count, told(res))
+		if res := ask(t, s, asked(func(q *Query) { q.Kept = true })); (res.Verdict == Verified) != c.want {
+			t.Errorf("%s: a checkpoint that has to cover the gate: %s", name, told(res))
 		}
 	}
 }

@@ -161,7 +161,7 @@ func (s *Session) last(q Query, res *Result) {
 		for _, e := range h.ends(key, early, q.Level, res.below) {
 			about, _ := last.about(m.Entry, e)
 			if about {
-				res.weighed[e.SHA] = early
+				res.weigh(e, early)
 			}
 			if about && !counted[e.SHA] && q.counts(receipt(e)) {
 				counted[e.SHA] = true
@@ -175,7 +175,7 @@ func (s *Session) last(q Query, res *Result) {
 			if !about {
 				continue
 			}
-			res.weighed[f.SHA] = no
+			res.weigh(f, no)
 			switch {
 			case !q.counts(receipt(f)):
 				inPlace[f.SHA] = true
@@ -216,6 +216,13 @@ func (s *Session) last(q Query, res *Result) {
 		return n
 	}
 	res.InPlace, res.OtherInputs = res.InPlace+aside(inPlace), res.OtherInputs+aside(otherInputs)
+}
+
+// weigh notes that an attempt was weighed, if it came before the gate, which then counts it.
+func (r *Result) weigh(e *receipts.Entry, a answer) {
+	if e.Seq < r.Gate.Seq {
+		r.weighed[e.SHA] = a
+	}
 }
 
 // apart returns " in a clean checkout" for such a failure, unless the query asks about clean checkouts only: in place, the same command may

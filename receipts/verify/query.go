@@ -193,22 +193,22 @@ func (s *Session) conclude(q Query, r *Result) (*Result, error) {
 // keeps reports whether a checkpoint that the verifier kept covers the record at seq.
 func (s *Session) keeps(seq int64) bool {
 	if s.partial {
-		return s.kept != nil && s.bundled[seq].Seq < s.kept.Count && !s.gaps(seq)
+		return s.kept != nil && s.bundled[seq].Seq < s.kept.Count && !s.gaps()
 	}
 	return seq < s.answered || s.kept != nil && seq < s.kept.Count
 }
 
-// gaps reports whether a bundle lacks records after that at seq which the kept checkpoint covers: that the log lost none says nothing of the bundle.
-func (s *Session) gaps(seq int64) bool {
-	at := s.bundled[seq].Seq
-	last := seq + s.kept.Count - 1 - at
-	return last > seq && (last >= s.index.len() || s.bundled[last].Seq != s.kept.Count-1)
+// gaps reports whether a bundle lacks records that the kept checkpoint covers: that the log lost none says nothing of the bundle. Its records are in the
+// order of the log.
+func (s *Session) gaps() bool {
+	n := s.kept.Count
+	return n > s.index.len() || n > 0 && s.bundled[n-1].Seq != n-1
 }
 
 // mustKeep checks that a checkpoint that was kept covers the record of a result, where that is asked for.
 func (s *Session) mustKeep(q Query, res *Result, name string) {
-	if at := res.Gate.Seq; q.Kept && s.partial && s.kept != nil && s.bundled[at].Seq < s.kept.Count && s.gaps(at) {
-		res.no(Missing, receipts.NotKept, res.Gate.SHA, "the bundle leaves out records that came after %s, and that the kept checkpoint covers: export it with --since", name)
+	if at := res.Gate.Seq; q.Kept && s.partial && s.kept != nil && s.bundled[at].Seq < s.kept.Count && s.gaps() {
+		res.no(Missing, receipts.NotKept, res.Gate.SHA, "the bundle leaves out records that the kept checkpoint covers: export it with --since")
 	} else if q.Kept && !s.keeps(at) {
 		res.no(Missing, receipts.NotKept, res.Gate.SHA, "%s came after the kept checkpoint: records that were cut off the log since then leave no trace", name)
 	}

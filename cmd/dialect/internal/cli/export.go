@@ -73,7 +73,7 @@ func newReceiptsExport(u *ui) *cobra.Command {
 	fl.StringVar(&f.format, "format", "jsonl", "print as `FORMAT`: jsonl or intoto")
 	fl.StringVar(&f.keyFD, "key-fd", "", "with intoto: sign with the key that the file descriptor `N` holds")
 	fl.BoolVar(&f.bundle, "bundle", false, "print a bundle of the named records")
-	fl.StringVar(&f.since, "since", "", "show in the bundle that the log begins with the checkpoint that was kept in `FILE`")
+	fl.StringVar(&f.since, "since", "", "show in the bundle that the log begins with the checkpoint that was kept in `FILE`, and all records that it covers")
 	addStoreFlag(cmd, &f.store)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "intoto"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
