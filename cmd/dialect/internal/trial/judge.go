@@ -19,7 +19,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
-var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, place, failed, made *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (p struct{ absent, toolchain, place, failed, made *regexp.Regexp }) {
 	// What tools print where something is not installed. The first group that matches is its name.
 	p.absent = regexp.MustCompile(strings.Join([]string{
 		`No module named '?([A-Za-z0-9_.]+)`,
@@ -41,7 +41,6 @@ var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, plac
 		`(node_modules) (?:missing|state file not found)`,
 		`pattern ([^\s:]+): no matching files found`, // of go:embed: a build makes them
 	}, "|"))
-	p.offline = regexp.MustCompile(`no such host|: dial tcp |Could(?: not|n't) resolve host|Temporary failure in name resolution|failed to (?:download|fetch) |ENOTFOUND|ECONNREFUSED|registry signature could not be verified`)
 	p.toolchain = regexp.MustCompile("requires rustc ([0-9.]+)|feature `(edition[0-9]+)` is required|lock file version `?([0-9]+)|requires go >= ([0-9.]+)|Unsupported engine|SyntaxError: Unexpected token 'with'")
 	p.place = regexp.MustCompile(`(?m)^\s*(?:\S+ )?[^\s:()]+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):? `)
 	p.made = regexp.MustCompile(`^g?make(?:\[\d+\])?: `)
@@ -56,6 +55,7 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 	r.Counted = res.Tests != nil && res.Tests.Ran() > 0
 	absent := patterns().absent.FindSubmatch(text)
 	toolchain := patterns().toolchain.FindSubmatch(text)
+	unfetched, _ := diagnose.Unfetched(text)
 	unfound := res.Process != nil && res.Process.ExitCode == process.StatusNotFound
 	switch {
 	case res.Verdict == schedule.Passed:
@@ -71,11 +71,11 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 		r.Outcome, r.Why, r.Line.Install = Needs, "its go.mod is not up to date", "go mod tidy"
 	case !some && bytes.Contains(text, []byte("missing go.sum entry for ")):
 		r.Outcome, r.Why, r.Line.Install = Needs, "its go.sum lacks a module", "go mod tidy"
+	case !some && unfetched != "": // of cargo it says that the package is missing, too
+		r.Outcome, r.Why = Needs, "a package cannot be fetched: "+unfetched
 	case absent != nil && (!some || unfound):
 		name := first(absent[1:])
 		r.Outcome, r.Why, r.Unbuilt = Needs, name+" is missing", unbuilt(res.Step.Dir, name)
-	case !some && patterns().offline.Match(text):
-		r.Outcome, r.Why = Needs, "a package cannot be fetched: "+line(text, patterns().offline)
 	case toolchain != nil && !some:
 		r.Outcome, r.Why = Needs, "needs a newer toolchain: "+line(text, patterns().toolchain)
 	case unfound:
