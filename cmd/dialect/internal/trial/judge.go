@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/diagnose"
@@ -67,6 +69,7 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 		r.Outcome, r.Why = Unfinished, fmt.Sprintf("not done after %v (--timeout)", r.Duration.Round(time.Second))
 	case res.Reason == receipts.StopEnvMissing:
 		r.Outcome, r.Why = Needs, res.Detail
+		r.unhelped(res.Step.Dir)
 	case !some && bytes.Contains(text, []byte("go: updates to go.mod needed")):
 		r.Outcome, r.Why, r.Line.Install = Needs, "its go.mod is not up to date", "go mod tidy"
 	case !some && bytes.Contains(text, []byte("missing go.sum entry for ")):
@@ -76,6 +79,9 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 	case absent != nil && (!some || unfound):
 		name := first(absent[1:])
 		r.Outcome, r.Why, r.Unbuilt = Needs, name+" is missing", unbuilt(res.Step.Dir, name)
+		if r.unhelped(res.Step.Dir) && !r.Unbuilt {
+			r.Why += ", and no package of package.json has it"
+		}
 	case toolchain != nil && !some:
 		r.Outcome, r.Why = Needs, "needs a newer toolchain: "+line(text, patterns().toolchain)
 	case unfound:
@@ -96,8 +102,24 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 				r.Why += "; " + name + " is not installed"
 			}
 			r.Lacks = true
+			r.unhelped(res.Step.Dir)
 		}
 	}
+}
+
+// unhelped reports whether what the line needs is not to be had by the installation of Node that it names, which has been: that is then no
+// advice.
+func (r *Result) unhelped(dir string) bool {
+	_, command, sub := strings.Cut(r.Line.Install, " && ") // cd BELOW
+	if !sub {
+		command = r.Line.Install
+	}
+	program, _, _ := strings.Cut(command, " ")
+	if !slices.Contains([]string{"npm", "pnpm", "yarn", "bun"}, program) || !survey.Installed(dir) {
+		return false
+	}
+	r.Line.Install = ""
+	return true
 }
 
 // unbuilt reports whether what a command in dir misses is not to be installed: it is a path, or a package that is installed and

@@ -129,6 +129,34 @@ func TestTry(t *testing.T) {
 	}
 }
 
+// What the packages of a project do not have is not to be had by installing them once more.
+func TestUnhelped(t *testing.T) {
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip(err)
+	}
+	p := project(t, map[string]string{
+		"package.json":      `{"devDependencies": {"thing": "1"}, "scripts": {"lint": "eslint-lite src", "test": "node t.js"}}`,
+		"package-lock.json": `{}`,
+		"t.js":              "require('other')\n",
+		".gitignore":        "node_modules\n",
+	})
+	for _, c := range []struct{ lint, test, install string }{
+		{"npm found no command eslint-lite: its packages are not installed, run `npm ci`", "other is missing", "npm ci"},
+		{"npm found no command eslint-lite in the installed packages: run `npm ci` if package.json names its package, else add that to package.json, or install the command itself", "other is missing, and no package of package.json has it", ""},
+	} {
+		results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: os.Environ()})
+		if err != nil || len(results) != 2 {
+			t.Fatalf("%v, %+v", err, results)
+		}
+		if lint, test := results[0], results[1]; lint.Why != c.lint || lint.Line.Install != c.install || test.Why != c.test || test.Line.Install != c.install {
+			t.Errorf("got %q (%s), %q (%s)", lint.Why, lint.Line.Install, test.Why, test.Line.Install)
+		}
+		if err := os.MkdirAll(filepath.Join(p.Dir, "node_modules", "thing"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A line that does not end is ended, with all that it started, and the lines after it are tried.
 func TestTimeout(t *testing.T) {
 	p := project(t, map[string]string{"Makefile": "lint:\n\t@sleep 600 & echo $$! >pid; wait\ntest:\n\t@true\n", ".gitignore": "pid\n"})
