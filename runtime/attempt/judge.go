@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -162,7 +163,7 @@ func (o *observer) missing(p *process.Result) string {
 	said := strings.TrimSpace(string(p.Stderr.Head))
 	unfound := (p.ExitCode == process.StatusNotRunnable || p.ExitCode == process.StatusNotFound) && shellSays(p.Tail) && !o.failedTest()
 	if s.Shell && unfound {
-		return "the shell exited " + strconv.Itoa(p.ExitCode) + ": a command in it was not found"
+		return fmt.Sprintf("the shell exited %d: %s was not found", p.ExitCode, cmp.Or(nameIn(p.Tail), "a command in it"))
 	}
 	if name := module(argv); name != "" && p.ExitCode == 1 && p.Stdout.Bytes == 0 && !strings.Contains(said, "\n") && int64(len(p.Stderr.Head)) == p.Stderr.Bytes {
 		top, _, _ := strings.Cut(name, ".")
@@ -188,7 +189,10 @@ func (o *observer) missing(p *process.Result) string {
 		if base == "npm" && (exists(filepath.Join(s.Dir, "package-lock.json")) || exists(filepath.Join(s.Dir, "npm-shrinkwrap.json"))) {
 			install = "npm ci" // which refuses where there is no such file
 		}
-		return fmt.Sprintf("%s found no such command: its packages are not installed, run `%s`", base, install)
+		if o.installed() { // which lacks it, or is older than package.json: to install once more may help, or never will
+			return fmt.Sprintf("%s found no %s in the installed packages: run `%s` if package.json names its package, else add that to package.json, or install the command itself", base, unfoundCommand(p.Tail), install)
+		}
+		return fmt.Sprintf("%s found no %s: its packages are not installed, run `%s`", base, unfoundCommand(p.Tail), install)
 	}
 	return ""
 }
@@ -197,6 +201,52 @@ func (o *observer) missing(p *process.Result) string {
 var shellWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m): (?:command )?not found\r?$|command not found: \S+\r?$|: Permission denied\r?$|: No such file or directory\r?$|: (?:cannot execute|Exec format error|bad interpreter)|is not recognized as an internal or external command`)
 })
+
+// shellNames matches the command in what a shell says that it has not found.
+var shellNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)(?:^|: )([\w@.+/-]{1,80}): (?:command )?not found\r?$|command not found: ([\w@.+/-]{1,80})\r?$|^'([^'\n]{1,80})' is not recognized as an internal or external command`)
+})
+
+// nameIn returns the command that a shell says last that it has not found; empty if it names none.
+func nameIn(tail []byte) string {
+	all := shellNames().FindAllSubmatch(tail, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	last := all[len(all)-1]
+	return string(slices.Concat(last[1], last[2], last[3]))
+}
+
+// unfoundCommand names a command that a shell has not found.
+func unfoundCommand(tail []byte) string {
+	if name := nameIn(tail); name != "" {
+		return "command " + name
+	}
+	return "such command"
+}
+
+// installed reports whether the packages of Node that the step may use are installed, in its directory or in one above it, of the same
+// repository, or its package.json names none.
+func (o *observer) installed() bool {
+	dir, from := o.step.Dir, o.files.from
+	if f, err := from.open(filepath.Join(dir, "package.json")); err == nil {
+		text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+		f.Close()
+		if err == nil && !bytes.Contains(text, []byte(`ependencies"`)) {
+			return true
+		}
+	}
+	for {
+		if from.exists(filepath.Join(dir, "node_modules")) || from.exists(filepath.Join(dir, ".pnp.cjs")) {
+			return true
+		}
+		above := filepath.Dir(dir)
+		if above == dir || from.exists(filepath.Join(dir, ".git")) {
+			return false
+		}
+		dir = above
+	}
+}
 
 // shellSays reports whether a shell says near the end of an output that it cannot start a command; npm, pnpm and yarn add lines of their own.
 func shellSays(tail []byte) bool {

@@ -37,6 +37,42 @@ func judgedOf(s *plan.Step, status int, stdout, stderr string) *Report {
 	return res
 }
 
+// Where the packages are installed, to install them is no way out: the command is named.
+func TestMissingInstalled(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "packages", "a")
+	for _, name := range []string{filepath.Join(root, ".git"), filepath.Join(root, "node_modules"), dir} {
+		if err := os.MkdirAll(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &plan.Step{Kind: plan.Process, Argv: []string{"npm", "run", "lint"}, Dir: dir}
+	r := judgedOf(s, 127, "", "sh: 1: eslint-lite: not found\n")
+	const want = "npm found no command eslint-lite in the installed packages: run `npm install` if package.json names its package, else add that to package.json, or install the command itself"
+	if r.Reason != receipts.StopEnvMissing || r.Detail != want {
+		t.Errorf("%s: %s, want %s", r.Reason, r.Detail, want)
+	}
+	for text, want := range map[string]string{
+		`{"scripts": {"lint": "eslint-lite"}}`: "npm found no command eslint-lite in the installed packages: ", // which npm ci leaves as they are
+		`{"devDependencies": {"eslint": "9"}}`: "npm found no command eslint-lite: its packages are not installed, run `npm install`",
+	} {
+		s.Dir = t.TempDir()
+		if err := errors.Join(os.Mkdir(filepath.Join(s.Dir, ".git"), 0o700), os.WriteFile(filepath.Join(s.Dir, "package.json"), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if r := judgedOf(s, 127, "", "sh: 1: eslint-lite: not found\n"); !strings.HasPrefix(r.Detail, want) {
+			t.Errorf("%s: %s", text, r.Detail)
+		}
+	}
+	s = &plan.Step{Kind: plan.Process, Argv: []string{"sh", "-c", "..."}, Shell: true}
+	if r := judgedOf(s, 127, "", "bash: line 1: zig: command not found\n"); r.Detail != "the shell exited 127: zig was not found" {
+		t.Error(r.Detail)
+	}
+	if r := judgedOf(s, 126, "", "sh: 1: ./x: Permission denied\n"); r.Detail != "the shell exited 126: a command in it was not found" {
+		t.Error(r.Detail)
+	}
+}
+
 // A module, or the tools of a package.json, that are missing are not a failure of the project. What a tool prints that did run is.
 func TestMissing(t *testing.T) {
 	const gone = "/usr/bin/python3: No module named pytest\n"
@@ -50,11 +86,13 @@ func TestMissing(t *testing.T) {
 	}{
 		{pytest, 1, "", gone, receipts.StopEnvMissing, "python3 has no module pytest: activate the virtual environment, or run `python3 -m pip install pytest`"},
 		{[]string{".venv/bin/python", "-m", "mypy.stubtest"}, 1, "", ".venv/bin/python: No module named mypy\n", receipts.StopEnvMissing, "python has no module mypy: "},
-		{[]string{"npm", "test", "--silent"}, 127, "", "sh: 1: vitest: not found\n", receipts.StopEnvMissing, "run `npm install`"},
+		{[]string{"npm", "test", "--silent"}, 127, "", "sh: 1: vitest: not found\n", receipts.StopEnvMissing, "npm found no command vitest: its packages are not installed, run `npm install`"},
+		{[]string{"npm", "test"}, 127, "", "'vitest' is not recognized as an internal or external command,\noperable program or batch file.\n", receipts.StopEnvMissing, "npm found no command vitest: "},
+		{[]string{"npm", "test"}, 126, "", "sh: 1: node_modules/.bin/vitest: Permission denied\n", receipts.StopEnvMissing, "npm found no such command: "},
 		{[]string{"pnpm", "test"}, 127, "\n> x@ test /x\n> vitest\n\nsh: 1: vitest: not found\n\u2009ELIFECYCLE\u2009 Test failed. See above for more details.\n", "", receipts.StopEnvMissing, "run `pnpm install`"},
 		{[]string{"pnpm", "test"}, 1, "\n> x@ test /x\n> vitest\n\n\u2009ELIFECYCLE\u2009 Test failed. See above for more details.\n\u2009WARN\u2009  Local package.json exists, but node_modules missing, did you mean to install?\n", "sh: 1: vitest: not found\n", receipts.StopEnvMissing, "run `pnpm install`"},
 		{[]string{"yarn", "test"}, 127, "$ vitest\n", "/bin/sh: 1: vitest: not found\nerror Command failed with exit code 127.\n", receipts.StopEnvMissing, "run `yarn install`"},
-		{[]string{"bun", "run", "test"}, 127, "", "$ vitest\nbun: command not found: vitest\nerror: script \"test\" exited with code 127\n", receipts.StopEnvMissing, "run `bun install`"},
+		{[]string{"bun", "run", "test"}, 127, "", "$ vitest\nbun: command not found: vitest\nerror: script \"test\" exited with code 127\n", receipts.StopEnvMissing, "bun found no command vitest: its packages are not installed, run `bun install`"},
 		{[]string{"cargo", "clippy"}, 101, "", "error: no such command: `clippy`\n\nhelp: x\n", receipts.StopEnvMissing, "cargo has no command clippy"},
 		// It ran: what a test or a tool prints does not undo its failure.
 		{pytest, 1, "F\n1 failed in 0.1s\n", gone, receipts.StopExitCode, "exit 1"},

@@ -25,12 +25,16 @@
 // without a place. Patterns of the routing matrix go before its own: see [Pattern]. [FailedTests] has it name the tests, to compare two
 // outputs.
 //
+// # Packages
+//
+// [Unfetched] knows what package managers print where they cannot fetch a package.
+//
 // # Workspaces
 //
 // Where turbo, pnpm -r, nx or lerna mixes the lines of several commands, a Counter and a Reader read each command by itself.
 //
 // # Size
 //
-// It is one package of up to 6,200 lines because each form has a reader of its own, of some 100 lines; they share
+// It is one package of up to 6,300 lines because each form has a reader of its own, of some 100 lines; they share
 // what a [Failure] is, the patterns of places and the bounds.
 package diagnose

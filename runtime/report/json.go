@@ -660,9 +660,14 @@ func Fault(p *plan.Plan, r *engine.Result) *DocFault {
 	if f.LastOutput == nil {
 		f.LastOutput = []string{}
 	}
-	switch missing := r.Reason == receipts.StopEnvMissing; {
+	missing := r.Reason == receipts.StopEnvMissing
+	switch unfetched, command := f.Unfetched(); {
 	case missing && r.Step.Install != "":
 		f.ReproHints = append(f.ReproHints, r.Step.Install)
+	case command != "":
+		f.ReproHints = append(f.ReproHints, "its output says that a package could not be fetched: run `"+command+"`")
+	case unfetched != "":
+		f.ReproHints = append(f.ReproHints, "its output says that a package could not be fetched: look at the network")
 	case !missing && r.Step.Hint != "":
 		f.ReproHints = append(f.ReproHints, r.Step.Hint)
 	}
@@ -674,6 +679,16 @@ func Fault(p *plan.Plan, r *engine.Result) *DocFault {
 		f.Receipt = r.Receipt.String()
 	}
 	return f
+}
+
+// Unfetched returns what the last output says of a package that could not be fetched, and the command that fetches it, as
+// [diagnose.Unfetched] does. A test that failed may print what it likes: where one did, both are empty.
+func (f *DocFault) Unfetched() (line, command string) {
+	if f.Error != nil && f.Error.Test != "" {
+		return "", ""
+	}
+	line, command = diagnose.Unfetched([]byte(strings.Join(f.LastOutput, "\n")))
+	return Plain(line), command
 }
 
 func gate(g *attempt.Decision) *DocGate {

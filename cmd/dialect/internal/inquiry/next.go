@@ -265,7 +265,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 			advice("settle it once it is known how it ended, and gate it then: %s", report.Command(slices.Concat([]string{"dialect", "receipts", "settle"}, q.storeFlags(), []string{"--status", "STATUS", refused.SHA.Short()}))),
 			q.gate(q.o.Require, refused.SHA.Short())}
 	case receipts.NotSucceeded, receipts.Superseded:
-		list := []string{advice("%s", q.cure(culprit))}
+		list := []string{advice("%s", q.cure(culprit, refused.SHA))}
 		if culprit == nil || culprit.Place != q.Place {
 			return append(list, whole) // a run of another project began it, which by itself would record elsewhere
 		}
@@ -281,7 +281,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		}
 		return list
 	case receipts.FlakyPass:
-		return q.nextOfFlaky(culprit, script)
+		return q.nextOfFlaky(culprit, refused.SHA, script)
 	case receipts.OtherPolicy:
 		return q.nextOfPolicy(whole)
 	case receipts.Outside:
@@ -385,8 +385,8 @@ func cachesIn(message string) (names []string) {
 	return names
 }
 
-// cure says what to do about a failed line before it runs again: its inputs may be what is missing.
-func (q *Question) cure(r *receipts.Receipt) string {
+// cure says what to do about a failed line before it runs again: its inputs may be what is missing, or a package that was not to be had.
+func (q *Question) cure(r *receipts.Receipt, sha receipts.Hash) string {
 	var gone []string
 	if r != nil && r.Place == q.Place && r.Clean == nil {
 		for _, name := range q.matrix.Inputs[r.Binding] {
@@ -398,31 +398,45 @@ func (q *Question) cure(r *receipts.Receipt) string {
 	if len(gone) > 0 {
 		return "these inputs are not there: " + strings.Join(gone, ", ") + "; install what makes them, or fix it, then:"
 	}
+	switch line, command := q.unfetched(r, sha); {
+	case command != "":
+		return fmt.Sprintf("its output says that a package could not be fetched (%s): run `%s`, or fix it, then:", line, command)
+	case line != "":
+		return fmt.Sprintf("its output says that a package could not be fetched (%s): look at the network, or fix it, then:", line)
+	}
 	return "fix it, then:"
 }
 
 // nextOfFlaky is what to do about a pass after a failure, whose receipt is culprit, on the same files. Only a person may say that the failure does not
 // matter, so that a comment says how.
-func (q *Question) nextOfFlaky(culprit *receipts.Receipt, script string) []string {
-	binding, clean, table := "NAME", false, "[commands.%s]"
+func (q *Question) nextOfFlaky(culprit *receipts.Receipt, sha receipts.Hash, script string) (list []string) {
+	table, clean, pack, program := "[commands.NAME] in routing.toml", false, false, ""
 	var inputs []string
 	if culprit != nil && culprit.Binding != "" && culprit.Place == q.Place {
 		script, clean = q.scriptFor(culprit, script), culprit.Clean != nil
-		binding, inputs = culprit.Binding, q.matrix.Inputs[culprit.Binding]
-		if q.rules != nil && slices.ContainsFunc(q.rules.Bindings, func(b *routing.Binding) bool { return b.Name == binding && b.Pack }) {
-			table = "a copy of the pack's whole [commands.%s]"
+		inputs, table = q.matrix.Inputs[culprit.Binding], fmt.Sprintf("[commands.%s] in routing.toml", culprit.Binding)
+		if b := q.bound(culprit.Binding); b != nil {
+			pack, program = b.Pack, b.Tool()
+		}
+		if pack {
+			table += " (copy the pack's whole table there)"
 		}
 	}
-	table = fmt.Sprintf(table, binding)
-	text := fmt.Sprintf("if what the tools depend on was installed since, name a file that this changed, which must lie in the project, in %s in routing.toml, inputs = [\"PATH\"]; commit that, and run again:", table)
+	line, command := q.unfetched(culprit, sha)
+	if line != "" {
+		list = append(list, advice("its output said that a package could not be fetched: %s", line))
+	}
+	decides := fmt.Sprintf("a person decides that the failure does not matter, and says why: `%s`", q.run("--accept-flaky", "REASON", script))
+	text := fmt.Sprintf("if what the tools depend on was installed since, name a file that this changed, which must lie in the project, in %s, inputs = [\"PATH\"]; commit that, and run again:", table)
 	switch {
 	case clean: // where inputs excuse nothing, unless a setup installed others
 		text = "it failed in a clean checkout, of just these files, which may lack what is here: find out why, and run again:"
 	case len(inputs) > 0:
-		text = fmt.Sprintf("if what the tools depend on was installed since, and did not change the inputs (%s), add to them in %s in routing.toml a file that it changed, which must lie in the project; commit that, and run again:", strings.Join(inputs, ", "), table)
+		text = fmt.Sprintf("if what the tools depend on was installed since, and did not change the inputs (%s), add a file that it changed, which must lie in the project, to those of %s; commit that, and run again:", strings.Join(inputs, ", "), table)
+	case pack, outside(cmp.Or(command, program)): // a pack names what there is
+		return append(list, advice("%s", decides), advice("or find out why it failed (%s), fix that in the files, commit it, and run again:", q.log(sha)), q.run(script))
 	}
-	return []string{advice("%s", text), q.run(script),
-		advice("or a person decides that the failure does not matter, and says why: `%s`", q.run("--accept-flaky", "REASON", script))}
+	return append(list, advice("%s", text), q.run(script), advice("or %s", decides))
 }
 
 // scriptFor is the script of a receipt, or the given one.

@@ -13,6 +13,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/tomltree"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -66,6 +67,9 @@ func TestNextOfRefusals(t *testing.T) {
 		{"failed, nobody knows what", receipts.Superseded, "q.dlct", nil, nil, []string{"# fix it", run + "q.dlct"}},
 		{"flaky", receipts.FlakyPass, "q.dlct", bound, nil, []string{"# if what the tools depend on was installed since, name a file that this changed, which must lie in the project, in [commands.test_go]", run + "q.dlct", "# or a person decides that the failure does not matter, and says why: `" + run + "--accept-flaky REASON q.dlct`"}},
 		{"flaky, with inputs", receipts.FlakyPass, "q.dlct", bound, func(q *Question) { q.matrix.Inputs = map[string][]string{"test_go": {"lock"}} }, []string{"# if what the tools depend on was installed since, and did not change the inputs (lock), add", run + "q.dlct", "# or a person"}},
+		{"flaky, of a pack that names no inputs", receipts.FlakyPass, "q.dlct", bound, func(q *Question) {
+			q.rules = &routing.Matrix{Root: q.root, Bindings: []*routing.Binding{{Name: "test_go", Pack: true, Syntax: &tomltree.Value{}}}}
+		}, []string{"# a person decides that the failure does not matter, and says why: `" + run + "--accept-flaky REASON q.dlct`", "# or find out why it failed (dialect log" + store + "abcd", run + "q.dlct"}},
 		{"flaky in a clean checkout", receipts.FlakyPass, "q.dlct", &receipts.Receipt{Binding: "test_go", Line: line, Clean: &receipts.Clean{}}, nil, []string{"# it failed in a clean checkout", run + "q.dlct", "# or a person"}},
 		{"failed without its inputs", receipts.NotSucceeded, "q.dlct", bound, func(q *Question) { q.matrix.Inputs = map[string][]string{"test_go": {"q.dlct", "vendor/*", "deep/**"}} }, []string{"# these inputs are not there: vendor/*; install what makes them, or fix it, then:", run + "q.dlct:3", run + "q.dlct"}},
 		{"outside", receipts.Outside, "q.dlct", nil, nil, []string{run + "q.dlct"}},

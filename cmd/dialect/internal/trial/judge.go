@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/diagnose"
@@ -19,7 +21,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
-var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, place, failed, made *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (p struct{ absent, toolchain, place, failed, made *regexp.Regexp }) {
 	// What tools print where something is not installed. The first group that matches is its name.
 	p.absent = regexp.MustCompile(strings.Join([]string{
 		`No module named '?([A-Za-z0-9_.]+)`,
@@ -41,7 +43,6 @@ var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, plac
 		`(node_modules) (?:missing|state file not found)`,
 		`pattern ([^\s:]+): no matching files found`, // of go:embed: a build makes them
 	}, "|"))
-	p.offline = regexp.MustCompile(`no such host|: dial tcp |Could(?: not|n't) resolve host|Temporary failure in name resolution|failed to (?:download|fetch) |ENOTFOUND|ECONNREFUSED|registry signature could not be verified`)
 	p.toolchain = regexp.MustCompile("requires rustc ([0-9.]+)|feature `(edition[0-9]+)` is required|lock file version `?([0-9]+)|requires go >= ([0-9.]+)|Unsupported engine|SyntaxError: Unexpected token 'with'")
 	p.place = regexp.MustCompile(`(?m)^\s*(?:\S+ )?[^\s:()]+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):? `)
 	p.made = regexp.MustCompile(`^g?make(?:\[\d+\])?: `)
@@ -56,6 +57,7 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 	r.Counted = res.Tests != nil && res.Tests.Ran() > 0
 	absent := patterns().absent.FindSubmatch(text)
 	toolchain := patterns().toolchain.FindSubmatch(text)
+	unfetched, _ := diagnose.Unfetched(text)
 	unfound := res.Process != nil && res.Process.ExitCode == process.StatusNotFound
 	switch {
 	case res.Verdict == schedule.Passed:
@@ -67,15 +69,19 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 		r.Outcome, r.Why = Unfinished, fmt.Sprintf("not done after %v (--timeout)", r.Duration.Round(time.Second))
 	case res.Reason == receipts.StopEnvMissing:
 		r.Outcome, r.Why = Needs, res.Detail
+		r.unhelped(res.Step.Dir)
 	case !some && bytes.Contains(text, []byte("go: updates to go.mod needed")):
 		r.Outcome, r.Why, r.Line.Install = Needs, "its go.mod is not up to date", "go mod tidy"
 	case !some && bytes.Contains(text, []byte("missing go.sum entry for ")):
 		r.Outcome, r.Why, r.Line.Install = Needs, "its go.sum lacks a module", "go mod tidy"
+	case !some && unfetched != "": // of cargo it says that the package is missing, too
+		r.Outcome, r.Why = Needs, "a package cannot be fetched: "+unfetched
 	case absent != nil && (!some || unfound):
 		name := first(absent[1:])
 		r.Outcome, r.Why, r.Unbuilt = Needs, name+" is missing", unbuilt(res.Step.Dir, name)
-	case !some && patterns().offline.Match(text):
-		r.Outcome, r.Why = Needs, "a package cannot be fetched: "+line(text, patterns().offline)
+		if r.unhelped(res.Step.Dir) && !r.Unbuilt {
+			r.Why += ", and no package of package.json has it"
+		}
 	case toolchain != nil && !some:
 		r.Outcome, r.Why = Needs, "needs a newer toolchain: "+line(text, patterns().toolchain)
 	case unfound:
@@ -96,8 +102,24 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 				r.Why += "; " + name + " is not installed"
 			}
 			r.Lacks = true
+			r.unhelped(res.Step.Dir)
 		}
 	}
+}
+
+// unhelped reports whether what the line needs is not to be had by the installation of Node that it names, which has been: that is then no
+// advice.
+func (r *Result) unhelped(dir string) bool {
+	_, command, sub := strings.Cut(r.Line.Install, " && ") // cd BELOW
+	if !sub {
+		command = r.Line.Install
+	}
+	program, _, _ := strings.Cut(command, " ")
+	if !slices.Contains([]string{"npm", "pnpm", "yarn", "bun"}, program) || !survey.Installed(dir) {
+		return false
+	}
+	r.Line.Install = ""
+	return true
 }
 
 // unbuilt reports whether what a command in dir misses is not to be installed: it is a path, or a package that is installed and

@@ -69,17 +69,20 @@ func TestTry(t *testing.T) {
 		want  string // outcome and reason of each line
 		left  string // new files
 	}{
-		"passes":              {map[string]string{"Makefile": "test:\n\t@echo ok\n"}, "Test with make: runs", ""},
-		"is red":              {map[string]string{"Makefile": "lint:\n\t@printf 'a.c:1:2: error: x\\na.c:3: error: y\\n'; exit 1\ntest:\n\t@echo b.c:9: error: z; exit 1\n"}, "Check with make: red, 2 places, first: a.c:1: x; Test with make: red, b.c:9: z", ""},
-		"is missing":          {map[string]string{"Makefile": "test:\n\t@no-such-program-here\n"}, "Test with make: needs, no-such-program-here is missing", ""},
-		"sums up":             {map[string]string{"Makefile": "lint:\n\t@echo some files are not well; exit 1 || :\ntest:\n\t@true\n"}, "Check with make: red, some files are not well; Test with make: runs", ""},
-		"sums up in a frame":  {map[string]string{"Makefile": "test:\n\t@printf -- '-----\\nthe order of keys is wrong\\n-----\\n\\n'; exit 1\n"}, "Test with make: red, the order of keys is wrong", ""},
-		"a gem is missing":    {map[string]string{"Makefile": "test:\n\t@echo \"<internal:/usr/lib/ruby/require.rb>:85:in 'require': cannot load such file -- simplecov (LoadError)\"; exit 1\n"}, "Test with make: needs, simplecov is missing", ""},
-		"a gem of a Gemfile":  {map[string]string{"Makefile": "test:\n\t@echo \"Could not find gem 'ronn-ng' in locally installed gems.\"; exit 7\n"}, "Test with make: needs, ronn-ng is missing", ""},
-		"a module is missing": {map[string]string{"Makefile": "test:\n\t@echo \"E   ModuleNotFoundError: No module named 'thing'\"; exit 1\n"}, "Test with make: needs, thing is missing", ""},
-		"a Makefile says so":  {map[string]string{"Makefile": "$(error Did you forget to run `npm install`? utilities not found: urchin semver)\ntest:\n\t@true\n"}, "Test with make: needs, urchin is missing", ""},
-		"is not built":        {map[string]string{"Makefile": "test:\n\t@echo 'ui/serve.go:15:12: pattern build/*: no matching files found'; exit 1\n"}, "Test with make: needs, build/* is missing", ""},
-		"cannot fetch itself": {map[string]string{"Makefile": "test:\n\t@echo 'ERROR  Refusing to run pnpm@10.33.0: its npm registry signature could not be verified'; exit 1\n"}, "Test with make: needs, a package cannot be fetched: ERROR  Refusing to run pnpm@10.33.0: its npm registry signature could not be verified", ""},
+		"passes":               {map[string]string{"Makefile": "test:\n\t@echo ok\n"}, "Test with make: runs", ""},
+		"is red":               {map[string]string{"Makefile": "lint:\n\t@printf 'a.c:1:2: error: x\\na.c:3: error: y\\n'; exit 1\ntest:\n\t@echo b.c:9: error: z; exit 1\n"}, "Check with make: red, 2 places, first: a.c:1: x; Test with make: red, b.c:9: z", ""},
+		"is missing":           {map[string]string{"Makefile": "test:\n\t@no-such-program-here\n"}, "Test with make: needs, no-such-program-here is missing", ""},
+		"sums up":              {map[string]string{"Makefile": "lint:\n\t@echo some files are not well; exit 1 || :\ntest:\n\t@true\n"}, "Check with make: red, some files are not well; Test with make: runs", ""},
+		"sums up in a frame":   {map[string]string{"Makefile": "test:\n\t@printf -- '-----\\nthe order of keys is wrong\\n-----\\n\\n'; exit 1\n"}, "Test with make: red, the order of keys is wrong", ""},
+		"a gem is missing":     {map[string]string{"Makefile": "test:\n\t@echo \"<internal:/usr/lib/ruby/require.rb>:85:in 'require': cannot load such file -- simplecov (LoadError)\"; exit 1\n"}, "Test with make: needs, simplecov is missing", ""},
+		"a gem of a Gemfile":   {map[string]string{"Makefile": "test:\n\t@echo \"Could not find gem 'ronn-ng' in locally installed gems.\"; exit 7\n"}, "Test with make: needs, ronn-ng is missing", ""},
+		"a module is missing":  {map[string]string{"Makefile": "test:\n\t@echo \"E   ModuleNotFoundError: No module named 'thing'\"; exit 1\n"}, "Test with make: needs, thing is missing", ""},
+		"a Makefile says so":   {map[string]string{"Makefile": "$(error Did you forget to run `npm install`? utilities not found: urchin semver)\ntest:\n\t@true\n"}, "Test with make: needs, urchin is missing", ""},
+		"is not built":         {map[string]string{"Makefile": "test:\n\t@echo 'ui/serve.go:15:12: pattern build/*: no matching files found'; exit 1\n"}, "Test with make: needs, build/* is missing", ""},
+		"cannot fetch itself":  {map[string]string{"Makefile": "test:\n\t@echo 'ERROR  Refusing to run pnpm@10.33.0: its npm registry signature could not be verified'; exit 1\n"}, "Test with make: needs, a package cannot be fetched: ERROR  Refusing to run pnpm@10.33.0: its npm registry signature could not be verified", ""},
+		"cannot fetch offline": {map[string]string{"Makefile": "test:\n\t@printf 'q.go:3:8: module lookup disabled by GOPROXY=off\\nFAIL\\tq [setup failed]\\n'; exit 1\n"}, "Test with make: needs, a package cannot be fetched: q.go:3:8: module lookup disabled by GOPROXY=off", ""},
+		"cargo is offline":     {map[string]string{"Makefile": "test:\n\t@printf 'error: no matching package named `itoa` found\\nlocation searched: crates.io index\\nAs a reminder, you'\\''re using offline mode (--offline)\\n'; exit 1\n"}, "Test with make: needs, a package cannot be fetched: error: no matching package named `itoa` found", ""},
+		"has no server":        {map[string]string{"Makefile": "test:\n\t@printf -- '--- FAIL: TestA (0.00s)\\n    a_test.go:3: dial tcp 127.0.0.1:5432: connect: connection refused\\nFAIL\\n'; exit 1\n"}, "Test with make: red, 1 test, first: a_test.go:3: TestA: dial tcp 127.0.0.1:5432: connect: connection refused", ""},
 		"is not installed itself": {map[string]string{"Makefile": "test:\n\t@printf '____ test_v ____\\nE   importlib.metadata.PackageNotFoundError: No package metadata was found for thing\\na.py:3: PackageNotFoundError\\n1 failed, 3 passed in 0.1s\\n'; exit 1\n"},
 			"Test with make: red, 1 of 4 tests, first: a.py:3: importlib.metadata.PackageNotFoundError: No package metadata was found for thing; thing is not installed", ""},
 		"a module is not tidy": {map[string]string{"Makefile": "test:\n\t@printf 'go: updates to go.mod needed; to update it:\\n\\tgo mod tidy\\n'; exit 1\n"}, "Test with make: needs, its go.mod is not up to date (go mod tidy)", ""},
@@ -123,6 +126,34 @@ func TestTry(t *testing.T) {
 				t.Errorf("the folder has %q, and had %q", after, before)
 			}
 		})
+	}
+}
+
+// What the packages of a project do not have is not to be had by installing them once more.
+func TestUnhelped(t *testing.T) {
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip(err)
+	}
+	p := project(t, map[string]string{
+		"package.json":      `{"devDependencies": {"thing": "1"}, "scripts": {"lint": "eslint-lite src", "test": "node t.js"}}`,
+		"package-lock.json": `{}`,
+		"t.js":              "require('other')\n",
+		".gitignore":        "node_modules\n",
+	})
+	for _, c := range []struct{ lint, test, install string }{
+		{"npm found no command eslint-lite: its packages are not installed, run `npm ci`", "other is missing", "npm ci"},
+		{"npm found no command eslint-lite in the installed packages: run `npm ci` if package.json names its package, else add that to package.json, or install the command itself", "other is missing, and no package of package.json has it", ""},
+	} {
+		results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: os.Environ()})
+		if err != nil || len(results) != 2 {
+			t.Fatalf("%v, %+v", err, results)
+		}
+		if lint, test := results[0], results[1]; lint.Why != c.lint || lint.Line.Install != c.install || test.Why != c.test || test.Line.Install != c.install {
+			t.Errorf("got %q (%s), %q (%s)", lint.Why, lint.Line.Install, test.Why, test.Line.Install)
+		}
+		if err := os.MkdirAll(filepath.Join(p.Dir, "node_modules", "thing"), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

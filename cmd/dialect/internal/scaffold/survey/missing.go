@@ -56,3 +56,23 @@ func Missing(root, dir string, argv []string) (what, install string) {
 	}
 	return "", ""
 }
+
+// Installed reports whether every package that the package.json of dir names is installed there: to install them once more brings nothing.
+// It is false where there is no package.json.
+func Installed(dir string) bool {
+	d := &draft{dir: dir}
+	text, err := d.read("package.json")
+	if err != nil {
+		return false
+	}
+	p, err := settings.JSON(text)
+	if err != nil {
+		return false
+	}
+	for _, name := range slices.Concat(p.At("dependencies").Keys, p.At("devDependencies").Keys) {
+		if !d.exists("node_modules/" + name) {
+			return false
+		}
+	}
+	return true
+}
