@@ -31,9 +31,19 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 			last.add(e)
 		}
 	}
+	// The lines that earlier gates of the run took in are judged once more: what happened since is about them, too.
+	var earlier Result
+	for _, e := range named {
+		if b, ok := body(e).(*receipts.Gate); ok {
+			s.flatten(b, &earlier)
+		}
+	}
+	for _, e := range earlier.Members {
+		last.add(e)
+	}
 	nested, unspent := s.nested(g, named)
-	leaves := s.inner(nested, named, func(receipts.Hash) {})
-	all := slices.Clone(named)
+	leaves := s.inner(slices.Concat(earlier.nested, nested), slices.Concat(earlier.Members, named), func(receipts.Hash) {})
+	all := slices.Concat(earlier.Members, named)
 	for _, m := range leaves {
 		last.add(m.Entry)
 		all = append(all, m.Entry)
@@ -92,6 +102,9 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 			d.Reused++
 		}
 		members = append(members, x.SHA)
+	}
+	if d.Passed() {
+		s.decideEarlier(g, &d, &earlier, h, last, counted)
 	}
 	if d.Passed() {
 		d.Nested, d.Unspent = nested, unspent
@@ -302,6 +315,16 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 		return "", ""
 	}
 	return receipts.FlakyPass, fmt.Sprintf("is flaky: the same command failed on the same tree before, receipt %s; change what is wrong, give the binding `retries`, or accept it with `--accept-flaky REASON`", before[len(before)-1].SHA.Short())
+}
+
+// decideEarlier refuses a gate for what is known of the lines that earlier gates of its run took in.
+func (s *Session) decideEarlier(g receipts.GateRequest, d *receipts.Decision, earlier *Result, h *history, last passes, counted map[receipts.Hash]bool) {
+	for _, m := range earlier.Members {
+		if reason, text := s.lastWord(g, Leaf{Entry: m}, h, last, counted, d); reason != "" {
+			earlier.no(Failed, reason, m.SHA, "%s: the receipt %s %s", Query{Place: g.Place}.describe(receipt(m)), m.SHA.Short(), text)
+		}
+	}
+	d.Refusals = append(d.Refusals, earlier.Refusals...)
 }
 
 // decideInner refuses a gate for what is known of the commands of runs that its lines started, as [Session.last] does.

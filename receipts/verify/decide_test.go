@@ -401,3 +401,40 @@ func TestMet(t *testing.T) {
 		}
 	}
 }
+
+// TestDecideEarlier has a script with a gate in the middle: what happened to the lines above that since it was made is about the run's last gate, too.
+func TestDecideEarlier(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, since bool // the line failed in another run
+		strict        bool
+		want          receipts.Reason
+	}{
+		{"nothing failed", false, false, true, ""},
+		{"it failed before", true, false, false, ""},
+		{"it failed before, strictly", true, false, true, receipts.FlakyPass},
+		{"it failed since", false, true, false, receipts.Superseded},
+	} {
+		m := newMaker(t)
+		m.run("r-1")
+		other := func(r *receipts.Receipt) { r.Run = "r-2" }
+		if c.before {
+			m.receipt(failing, other)
+		}
+		first := m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Final = false })
+		if c.since {
+			m.receipt(failing, other)
+		}
+		g := requestFor(m.receipt(of("all")))
+		g.Strict = c.strict
+		g.Expect = append(g.Expect, receipts.Expectation{SHA: first, Step: "2", Gate: true})
+		d := m.decide(Options{}, g)
+		var got receipts.Reason
+		if !d.Passed() {
+			got = d.Refusals[0].Reason
+		}
+		if failures := c.before && !c.strict; got != c.want || c.want == "" && (len(d.Failed) > 0) != failures {
+			t.Errorf("%s: %q, %d failures, want %q: %+v", c.name, got, len(d.Failed), c.want, d.Refusals)
+		}
+	}
+}

@@ -117,7 +117,8 @@
 // [Session.Consume] asks the same of each record, strictly, and that nothing consumed it
 // before (TestConsumed). A receipt, or a gate that is not final, is judged without 5's
 // "final", 10 and 14; if something is required it is refused. [Session.Decide] makes the gate of a run. It asks 5, 7, 8, 13 and 15 of
-// the run's own lines and of the runs that they started, and counts earlier failures unless it is asked to refuse them. 14 is about
+// the run's own lines and of the runs that they started, and counts earlier failures unless it is asked to refuse them. Of lines that an
+// earlier gate of the run took in it asks 13 and 15 once more (TestDecideEarlier), and 7 no more: a verdict does. 14 is about
 // other lines: a gate does not ask it, and a verdict does. Where Decide and the verdict judge the same records, they agree
 // (TestGateAgreesWithVerdict).
 //

@@ -485,9 +485,8 @@ func (s *Session) sinceBegin(e *receipts.Entry) int64 {
 func (s *Session) again(f *receipts.Entry, w *within) *receipts.Entry {
 	r, on := receipt(f), w.stand(f)
 	command := s.index.at(f.Seq).command
-	key := shortText(r.Run)
-	for seq := f.Seq + 1; seq < s.index.len(); seq++ {
-		if m := s.index.at(seq); m.kind != kindReceipt || m.run != key || m.command != command || m.flags&flagPassed == 0 {
+	for _, seq := range s.ofRun(r.Run) {
+		if m := s.index.at(seq); seq <= f.Seq || m.kind != kindReceipt || m.command != command || m.flags&flagPassed == 0 {
 			continue
 		}
 		e := s.entry(seq)
