@@ -298,38 +298,36 @@ func (s *Store) read(ctx context.Context, f func(*verify.Session) error) error {
 	return err
 }
 
-// Ask answers a query: by the record that id names, or by any gate if it is empty. The
-// error is a [*verify.LookupError] or the store's.
-func (s *Store) Ask(ctx context.Context, q verify.Query, id string) (res *verify.Result, err error) {
-	err = s.read(ctx, func(v *verify.Session) error {
-		if id != "" {
-			res, err = v.One(q, id)
-		} else {
-			res, err = v.Verify(q)
-		}
+// answer returns what f makes of the log in one snapshot of the store.
+func answer[T any](ctx context.Context, s *Store, f func(*verify.Session) (T, error)) (v T, err error) {
+	err = s.read(ctx, func(log *verify.Session) (err error) {
+		v, err = f(log)
 		return err
 	})
-	return res, err
+	return v, err
+}
+
+// Ask answers a query: by the record that id names, or by any gate if it is empty. The
+// error is a [*verify.LookupError] or the store's.
+func (s *Store) Ask(ctx context.Context, q verify.Query, id string) (*verify.Result, error) {
+	return answer(ctx, s, func(v *verify.Session) (*verify.Result, error) {
+		if id != "" {
+			return v.One(q, id)
+		}
+		return v.Verify(q)
+	})
 }
 
 // Standing says which of some commands need not run again; see [verify.Session.Standing].
-func (s *Store) Standing(ctx context.Context, q verify.Query, commands []verify.Requirement) (st *verify.Standing, err error) {
-	err = s.read(ctx, func(v *verify.Session) error {
-		st, err = v.Standing(q, commands)
-		return err
-	})
-	return st, err
+func (s *Store) Standing(ctx context.Context, q verify.Query, commands []verify.Requirement) (*verify.Standing, error) {
+	return answer(ctx, s, func(v *verify.Session) (*verify.Standing, error) { return v.Standing(q, commands) })
 }
 
 // Validate says whether records are evidence of a success: in the log, and succeeded.
 // It changes nothing, may be asked any number of times, and does not care whether they
 // were consumed.
-func (s *Store) Validate(ctx context.Context, ids ...string) (d receipts.Decision, err error) {
-	err = s.read(ctx, func(v *verify.Session) error {
-		d, err = v.Validate(ids...)
-		return err
-	})
-	return d, err
+func (s *Store) Validate(ctx context.Context, ids ...string) (receipts.Decision, error) {
+	return answer(ctx, s, func(v *verify.Session) (receipts.Decision, error) { return v.Validate(ids...) })
 }
 
 // Passed returns the last receipt of a command on a tree, if it says that the command
@@ -343,21 +341,13 @@ func (s *Store) Passed(ctx context.Context, command receipts.Hash, dir, place re
 }
 
 // Met reports whether the last word about a command is a pass that meets accepts; see [verify.Session.Met].
-func (s *Store) Met(ctx context.Context, q verify.Query, meets func(*receipts.Receipt) bool) (ok bool, err error) {
-	err = s.read(ctx, func(v *verify.Session) error {
-		ok, err = v.Met(q, meets)
-		return err
-	})
-	return ok, err
+func (s *Store) Met(ctx context.Context, q verify.Query, meets func(*receipts.Receipt) bool) (bool, error) {
+	return answer(ctx, s, func(v *verify.Session) (bool, error) { return v.Met(q, meets) })
 }
 
 // Counted returns, for each of some commands, the last receipt, not of run, of a success that counted tests; see [verify.Session.Counted].
-func (s *Store) Counted(ctx context.Context, asked []receipts.Counting, run string) (found map[receipts.Counting]receipts.Entry, err error) {
-	err = s.read(ctx, func(v *verify.Session) error {
-		found, err = v.Counted(asked, run)
-		return err
-	})
-	return found, err
+func (s *Store) Counted(ctx context.Context, asked []receipts.Counting, run string) (map[receipts.Counting]receipts.Entry, error) {
+	return answer(ctx, s, func(v *verify.Session) (map[receipts.Counting]receipts.Entry, error) { return v.Counted(asked, run) })
 }
 
 // Authentic returns the record that id names, with what the log says of it, and the checkpoint
@@ -372,39 +362,29 @@ func (s *Store) Authentic(ctx context.Context, id string) (e receipts.Entry, h r
 }
 
 // OfRun returns the records of a run, as [verify.Session.OfRun] does.
-func (s *Store) OfRun(ctx context.Context, run string) (list []receipts.Entry, err error) {
-	err = s.read(ctx, func(v *verify.Session) error {
-		list, err = v.OfRun(run)
-		return err
-	})
-	return list, err
+func (s *Store) OfRun(ctx context.Context, run string) ([]receipts.Entry, error) {
+	return answer(ctx, s, func(v *verify.Session) ([]receipts.Entry, error) { return v.OfRun(run) })
 }
 
 // Tested counts the tests below the gate that id names, as [verify.Session.Tested] does.
-func (s *Store) Tested(ctx context.Context, id string) (t *receipts.Tested, err error) {
-	err = s.read(ctx, func(v *verify.Session) error {
-		t, err = v.Tested(id)
-		return err
-	})
-	return t, err
+func (s *Store) Tested(ctx context.Context, id string) (*receipts.Tested, error) {
+	return answer(ctx, s, func(v *verify.Session) (*receipts.Tested, error) { return v.Tested(id) })
 }
 
 // AuthenticReceipts returns the records that ids name, or all receipts and gates if
-// there are none, in the order of the log.
-func (s *Store) AuthenticReceipts(ctx context.Context, ids ...string) (list []receipts.Entry, err error) {
-	err = s.read(ctx, func(v *verify.Session) error {
+// there are none, in the order of ids or of the log.
+func (s *Store) AuthenticReceipts(ctx context.Context, ids ...string) ([]receipts.Entry, error) {
+	return answer(ctx, s, func(v *verify.Session) (list []receipts.Entry, err error) {
 		if len(ids) == 0 {
-			list, err = v.Receipts()
-			return err
+			return v.Receipts()
 		}
 		for _, id := range ids {
 			e, err := v.Entry(id)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			list = append(list, e)
 		}
-		return nil
+		return list, nil
 	})
-	return list, err
 }
