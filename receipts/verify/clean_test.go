@@ -62,3 +62,28 @@ func TestCleanBuiltins(t *testing.T) {
 		t.Errorf("a gate over built-ins alone: %s", told(res))
 	}
 }
+
+// TestCleanInner has a command fail after its pass in a run that a line in a clean checkout started: its record does not say where it ran.
+func TestCleanInner(t *testing.T) {
+	clean := func(r *receipts.Receipt) { r.Clean = &receipts.Clean{} }
+	for name, c := range map[string]struct {
+		line     func(*receipts.Receipt)
+		below    string // the step that started the run of the failure
+		want     Verdict
+		inPlace  int
+		failures int
+	}{
+		"below the line":      {clean, "r-1/1", Failed, 0, 1},
+		"in a run of its own": {clean, "", Verified, 1, 0},
+	} {
+		m := newMaker(t)
+		m.run("r-2", func(r *receipts.Run) { r.Parent = c.below })
+		g := m.inside(m.receipt(started))
+		m.receipt(started, failing)
+		m.outer([]receipts.Hash{g}, c.line)
+		res := ask(t, m.open(Options{}), asked(nothing, strict, func(q *Query) { q.Clean = true }))
+		if res.Verdict != c.want || res.InPlace != c.inPlace || res.Failures != c.failures {
+			t.Errorf("%s: %s, %d in place, %d failures", name, told(res), res.InPlace, res.Failures)
+		}
+	}
+}

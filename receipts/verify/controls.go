@@ -25,21 +25,23 @@ func controlKey(r *receipts.Receipt) uint64 {
 // required. The newest control of a command on a tree is the one that counts. They are counted on the tree of the
 // gate; where it has none, on that of the newest control there is. It returns nil where nothing was ever tested.
 //
-// It costs one pass over the index, and reads at most two records a command.
+// It costs one pass over the index, and reads the controls of a command, the newest first, until one counts.
 func (s *Session) checks(q Query, g *receipts.Gate, members []*receipts.Entry) *Checks {
 	type check struct {
 		member *receipts.Entry
 		r      *receipts.Receipt
 	}
 	var list []check
+	seen := make(map[line]bool)
 	newest := make(map[uint64][]int64) // of each command, in the order of the log
 	for _, m := range members {
 		r := receipt(m)
 		if r == nil || r.Kind != "process" || r.Workspace != nil && r.Workspace.After != nil ||
 			len(q.Require) > 0 && !slices.ContainsFunc(q.Require, func(n Requirement) bool { return n.Meets(r) }) ||
-			slices.ContainsFunc(list, func(c check) bool { return c.r.Command == r.Command && c.r.Dir == r.Dir && c.r.Binding == r.Binding }) {
+			seen[line{binding: r.Binding, command: r.Command, dir: r.Dir}] {
 			continue
 		}
+		seen[line{binding: r.Binding, command: r.Command, dir: r.Dir}] = true
 		list = append(list, check{m, r})
 		newest[controlKey(r)] = nil
 	}

@@ -267,7 +267,6 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 	}
 	key := commandKey(r.Command, r.Dir, r.Place)
 	aside := make(map[int64]bool)
-	failures := h.ends(key, no, g.Level, aside)
 	first := func(e *receipts.Entry) bool { // false where it was counted for another record
 		was := counted[e.SHA]
 		counted[e.SHA] = true
@@ -280,41 +279,37 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 			}
 		}
 	}
-	accepted := s.accepted(failures, g.Level)
-	var before []*receipts.Entry
-	for _, f := range failures {
-		about, same := last.about(m.Entry, f)
-		switch {
-		case !about || s.excused(Query{}, m.Entry, f) || accepted[f.SHA]:
-		case !same && !last.undo(key, f):
-			return receipts.Superseded, fmt.Sprintf("ran on other files than the gate's; on the gate's files the same command failed (receipt %s) and has not passed", f.SHA.Short())
-		case s.later(f, m.Entry) && !last.undo(key, f):
+	var earlier []word
+	for _, f := range last.words(Query{}, m, h, aside) {
+		switch f.weight {
+		case after:
+			if !f.same {
+				return receipts.Superseded, fmt.Sprintf("ran on other files than the gate's; on the gate's files the same command failed (receipt %s) and has not passed", f.SHA.Short())
+			}
 			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
-		default:
-			before = append(before, f)
+		case before, permitted:
+			earlier = append(earlier, f)
 		}
 	}
-	if len(before) == 0 {
-		return "", ""
-	}
-	if g.AcceptFlaky != "" {
-		for _, f := range before {
+	flaky := ""
+	for _, f := range earlier {
+		switch {
+		case g.AcceptFlaky != "":
 			if !slices.Contains(d.Accepted, f.SHA) {
 				d.Accepted = append(d.Accepted, f.SHA)
 			}
-		}
-		return "", ""
-	}
-	for _, f := range before {
-		if first(f) {
+			continue
+		case first(f.Entry):
 			d.Failures, d.Failed = d.Failures+1, append(d.Failed, f.SHA)
 		}
+		if f.weight == before {
+			flaky = f.SHA.Short() // the last one
+		}
 	}
-	before = slices.DeleteFunc(before, func(f *receipts.Entry) bool { return s.allowed(last.rules, last.within, m, receipt(f)) })
-	if !g.Strict || len(before) == 0 {
+	if !g.Strict || flaky == "" {
 		return "", ""
 	}
-	return receipts.FlakyPass, fmt.Sprintf("is flaky: the same command failed on the same tree before, receipt %s; change what is wrong, give the binding `retries`, or accept it with `--accept-flaky REASON`", before[len(before)-1].SHA.Short())
+	return receipts.FlakyPass, fmt.Sprintf("is flaky: the same command failed on the same tree before, receipt %s; change what is wrong, give the binding `retries`, or accept it with `--accept-flaky REASON`", flaky)
 }
 
 // decideEarlier refuses a gate for what is known of the lines that earlier gates of its run took in.
@@ -581,7 +576,7 @@ func (s *Session) took(e *receipts.Entry, nested []receipts.Hash) (list []receip
 // Met reports whether the last word about a command, on the tree and in the place of q and under its matrix, is a pass that meets accepts.
 func (s *Session) Met(q Query, meets func(*receipts.Receipt) bool) (bool, error) {
 	if len(s.problems) > 0 || s.err != nil || q.Tree == nil {
-		return false, s.err
+		return false, s.fault()
 	}
 	h := s.historyOf(nil, nil, s.passes(nil, q.Level, "").within, *q.Tree) // as [Session.lookAround] asks
 	for key := range h.about {
@@ -590,10 +585,10 @@ func (s *Session) Met(q Query, meets func(*receipts.Receipt) bool) (bool, error)
 			r := receipt(e)
 			return r.Place == q.Place && (q.Matrix.IsZero() || r.Matrix == q.Matrix) && meets(r)
 		}) {
-			return true, s.err
+			return true, s.fault()
 		}
 	}
-	return false, s.err
+	return false, s.fault()
 }
 
 // Passed returns the newest receipt about a command on a tree, if it says that the
@@ -601,7 +596,7 @@ func (s *Session) Met(q Query, meets func(*receipts.Receipt) bool) (bool, error)
 // would be lost; they may repeat their own.
 func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t receipts.Tree) (receipts.Entry, bool, error) {
 	if len(s.problems) > 0 || s.err != nil {
-		return receipts.Entry{}, false, s.err
+		return receipts.Entry{}, false, s.fault()
 	}
 	key := commandKey(command, dir, place)
 	h := s.history(map[uint64]bool{key: true}, t)
@@ -611,18 +606,18 @@ func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t rec
 	}
 	e := s.entry(about[len(about)-1])
 	if e == nil {
-		return receipts.Entry{}, false, s.err
+		return receipts.Entry{}, false, s.fault()
 	}
 	s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 	r := receipt(e)
 	if r == nil || r.Workspace == nil || !r.Workspace.Before.Matches(t) || r.Command != command || r.Dir != dir || r.Place != place || receipts.Valid(*e) != nil || s.startedRuns(e) {
-		return receipts.Entry{}, false, s.err
+		return receipts.Entry{}, false, s.fault()
 	}
 	// The newest record may be of a pass that began before a failure, and was recorded after it.
 	if slices.ContainsFunc(h.ends(key, no, receipts.LevelHash, make(map[int64]bool)), func(f *receipts.Entry) bool { return s.later(f, e) }) {
-		return receipts.Entry{}, false, s.err
+		return receipts.Entry{}, false, s.fault()
 	}
-	return *e, true, s.err
+	return *e, true, s.fault()
 }
 
 // How far [Session.Counted] looks back, in records, and how many receipts it reads of each binding.
@@ -677,5 +672,5 @@ func (s *Session) Counted(asked []receipts.Counting, run string) (map[receipts.C
 	for c, sha := range newest {
 		found[c] = *entries[sha]
 	}
-	return found, s.err
+	return found, s.fault()
 }

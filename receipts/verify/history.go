@@ -123,9 +123,14 @@ func (s *Session) last(q Query, res *Result) {
 		files   [3]receipts.Tree
 		by      *receipts.Receipt // of an inner one: the line whose command started its run
 	}
+	type refusal struct {
+		sha receipts.Hash
+		weight
+		same bool
+	}
 	res.weighed = make(map[receipts.Hash]answer)
 	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
-	inPlace, otherInputs := make(map[receipts.Hash]bool), make(map[receipts.Hash]bool)
+	inPlace, others, refused := make(map[receipts.Hash]bool), make(map[receipts.Hash]bool), make(map[refusal]bool)
 	for _, m := range leaves {
 		if s.stopped() {
 			return
@@ -163,47 +168,44 @@ func (s *Session) last(q Query, res *Result) {
 			if about {
 				res.weigh(e, early)
 			}
-			if about && !counted[e.SHA] && q.counts(receipt(e)) {
+			if about && !counted[e.SHA] && last.within.counts(q, e) {
 				counted[e.SHA] = true
 				res.Early++
 			}
 		}
-		failures := h.ends(key, no, q.Level, res.below)
-		accepted := s.accepted(failures, q.Level)
-		for _, f := range failures {
-			about, same := last.about(m.Entry, f)
-			if !about {
-				continue
-			}
-			res.weigh(f, no)
-			switch {
-			case !q.counts(receipt(f)):
+		for _, f := range last.words(q, m, h, res.below) {
+			res.weigh(f.Entry, no)
+			switch f.weight {
+			case elsewhere:
 				inPlace[f.SHA] = true
 				continue
-			case s.excused(q, m.Entry, f):
-				otherInputs[f.SHA] = true
+			case otherInputs:
+				others[f.SHA] = true
 				continue
-			case accepted[f.SHA]:
-				s.reasons(res, f, q.Level)
+			case acceptedBy:
+				s.reasons(res, f.Entry, q.Level)
 				continue
 			}
-			after, aside := (!same || s.later(f, m.Entry)) && !last.undo(key, f), stale && !last.stand(f).has(*q.Tree)
-			if aside {
-				res.contradicted = res.contradicted || after || q.Strict && !s.allowed(last.rules, last.within, m, receipt(f))
+			if stale && !last.stand(f.Entry).has(*q.Tree) {
+				res.contradicted = res.contradicted || f.weight == after || q.Strict && f.weight == before
 				continue
 			}
 			if !counted[f.SHA] { // a failure that does not count for one leaf may count for another
 				counted[f.SHA] = true
 				res.Failures++
 			}
-			if after {
-				what := "after it had passed"
-				if !same {
-					what = "and passed on other files alone"
-				}
-				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree%s %s, receipt %s", q.describeLeaf(m), q.apart(receipt(f)), what, f.SHA.Short())
-			} else if q.Strict && !s.allowed(last.rules, last.within, m, receipt(f)) {
-				res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it%s, receipt %s", q.describeLeaf(m), q.apart(receipt(f)), f.SHA.Short())
+			x := refusal{f.SHA, f.weight, f.same}
+			if refused[x] { // for another line of the command
+				continue
+			}
+			refused[x] = true
+			switch {
+			case f.weight == after && f.same:
+				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree%s after it had passed, receipt %s", q.describeLeaf(m), q.apart(receipt(f.Entry)), f.SHA.Short())
+			case f.weight == after:
+				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree%s and passed on other files alone, receipt %s", q.describeLeaf(m), q.apart(receipt(f.Entry)), f.SHA.Short())
+			case f.weight == before && q.Strict:
+				res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it%s, receipt %s", q.describeLeaf(m), q.apart(receipt(f.Entry)), f.SHA.Short())
 			}
 		}
 	}
@@ -215,7 +217,7 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		return n
 	}
-	res.InPlace, res.OtherInputs = res.InPlace+aside(inPlace), res.OtherInputs+aside(otherInputs)
+	res.InPlace, res.OtherInputs = res.InPlace+aside(inPlace), res.OtherInputs+aside(others)
 }
 
 // weigh notes that an attempt was weighed, if it came before the gate, which then counts it.

@@ -105,6 +105,7 @@ type Session struct {
 	notes         []string
 	byRun         map[uint64][]int64         // see [Session.ofRun]
 	beginnings    map[string]*receipts.Entry // see [Session.begun]
+	followed      map[int64]bool             // what [Session.follow] has said all of
 	err           error                      // the log's, while an answer is made
 	ctx           context.Context
 }
@@ -123,7 +124,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	}
 	s := &Session{
 		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), origin: st.Origin, signed: make(Coverage),
-		edge: make(Edge), entries: make(map[int64]*receipts.Entry), note: st.Note,
+		edge: make(Edge), entries: make(map[int64]*receipts.Entry), followed: make(map[int64]bool), note: st.Note,
 	}
 	if err := receipts.CheckOrigin(st.Origin); err != nil {
 		s.problem(-1, receipts.Hash{}, "%v", err)

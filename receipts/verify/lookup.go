@@ -151,13 +151,20 @@ func (s *Session) bySHA(hashes ...receipts.Hash) map[receipts.Hash]*receipts.Ent
 func (s *Session) follow(list map[receipts.Hash]*receipts.Entry) {
 	want := make(map[uint64]bool, len(list))
 	for h, e := range list {
-		if e.Consumption == nil || e.Settlement == nil {
+		if !s.followed[e.Seq] { // the log does not grow while it is asked
 			want[short(h)] = true
 		}
 	}
 	if len(want) == 0 {
 		return
 	}
+	defer func() {
+		if s.err == nil {
+			for _, e := range list {
+				s.followed[e.Seq] = s.entries[e.Seq] == e
+			}
+		}
+	}()
 	weaker := make(map[receipts.Hash]*receipts.Entry)
 	for _, seqs := range s.index.speaking(want) {
 		for _, seq := range seqs {
@@ -484,9 +491,10 @@ func (s *Session) sinceBegin(e *receipts.Entry) int64 {
 // again returns the pass of a later attempt of the step of a failure, of no lower level; nil if there is none.
 func (s *Session) again(f *receipts.Entry, w *within) *receipts.Entry {
 	r, on := receipt(f), w.stand(f)
-	command := s.index.at(f.Seq).command
-	for _, seq := range s.ofRun(r.Run) {
-		if m := s.index.at(seq); seq <= f.Seq || m.kind != kindReceipt || m.command != command || m.flags&flagPassed == 0 {
+	command, of := s.index.at(f.Seq).command, s.ofRun(r.Run)
+	i, _ := slices.BinarySearch(of, f.Seq+1)
+	for _, seq := range of[i:] {
+		if m := s.index.at(seq); m.kind != kindReceipt || m.command != command || m.flags&flagPassed == 0 {
 			continue
 		}
 		e := s.entry(seq)

@@ -171,7 +171,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 	own, from := make(map[line]bool), b.Gate.Seq
 	b.own = own
 	commands, counted := make(map[uint64][]*receipts.Receipt), make(map[int64]bool)
-	inPlace, otherInputs := make(map[int64]bool), make(map[int64]bool)
+	inPlace, others := make(map[int64]bool), make(map[int64]bool)
 	for _, m := range b.Members {
 		r := receipt(m)
 		l := lineOf(r)
@@ -181,7 +181,26 @@ func (s *Session) failures(q Query, b *basis) bool {
 			from = min(from, s.sinceBegin(s.original(b.passes[l].Entry))-1)
 		}
 	}
-	read, below := 0, s.passes(nil, q.Level, "").within
+	note := func(f *receipts.Entry, l line, w weight) {
+		switch w {
+		case elsewhere:
+			inPlace[f.Seq] = inPlace[f.Seq] || own[l]
+		case otherInputs:
+			others[f.Seq] = others[f.Seq] || own[l]
+		case after:
+			b.failed[l] = true
+			fallthrough
+		case before:
+			b.flaky[l] = true
+			fallthrough
+		case permitted:
+			if own[l] && !counted[f.Seq] {
+				b.times++
+			}
+			counted[f.Seq] = true
+		}
+	}
+	rules, read, below := q.bound(), 0, s.passes(nil, q.Level, "").within
 	for seq := from + 1; seq < s.index.len(); seq++ {
 		if m := s.index.at(seq); m.kind != kindReceipt || m.flags&(answers|flagEarly) == 0 || m.flags&flagPassed != 0 {
 			continue
@@ -215,38 +234,14 @@ func (s *Session) failures(q Query, b *basis) bool {
 		if receipt(e).Status == receipts.Pending {
 			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 		}
-		// A run that a line in a clean checkout started ran in that checkout, too.
-		counts := q.counts(receipt(e)) || under != nil && under.Clean != nil
 		switch answerOf(e) {
 		case early:
-			if own[l] && counts && q.holds(r) {
+			if own[l] && below.counts(q, e) && q.holds(r) {
 				b.ended++
 			}
-			continue
 		case no:
-		default:
-			continue
-		}
-		switch {
-		case !counts:
-			inPlace[seq] = own[l]
-			continue
-		case passed && under == nil && s.excused(q, p.Entry, e):
-			otherInputs[seq] = own[l]
-			continue
-		}
-		if s.accepted([]*receipts.Entry{e}, q.Level)[e.SHA] {
-			continue
-		}
-		counted[seq] = true
-		if !passed || !s.allowed(q.bound(), below, Leaf{Entry: p.Entry, Inner: under != nil, By: under}, receipt(e)) {
-			b.flaky[l] = true
-		}
-		if own[l] {
-			b.times++
-		}
-		if !s.undoes(p, e) {
-			b.failed[l] = true
+			note(e, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry, Inner: under != nil, By: under}, e,
+				s.accepted([]*receipts.Entry{e}, q.Level)[e.SHA], func() bool { return !s.undoes(p, e) }))
 		}
 	}
 	// A failure on exactly the present files counts, however old it is and under any binding, as for a gate over them.
@@ -254,42 +249,23 @@ func (s *Session) failures(q Query, b *basis) bool {
 	for command := range commands {
 		all[command] = true
 	}
-	h, rules := s.historyOf(all, nil, below, *q.Tree), q.bound()
+	h := s.historyOf(all, nil, below, *q.Tree)
 	for command, members := range commands {
 		failures := h.ends(command, no, q.Level, make(map[int64]bool))
 		accepted := s.accepted(failures, q.Level)
 		for _, f := range failures {
-			r := receipt(f)
-			if accepted[f.SHA] || counted[f.Seq] {
+			if counted[f.Seq] {
 				continue
 			}
 			for _, m := range members {
-				l := lineOf(m)
-				p, passed := b.passes[l]
-				switch {
-				case rules.others(m, r):
-					continue
-				case !q.counts(r):
-					inPlace[f.Seq] = true
-					continue
-				case passed && s.excused(q, p.Entry, f):
-					otherInputs[f.Seq] = true
-					continue
-				}
-				if !counted[f.Seq] {
-					counted[f.Seq] = true
-					b.times++
-				}
-				if !passed || !s.allowed(rules, below, Leaf{Entry: p.Entry}, r) {
-					b.flaky[l] = true
-				}
-				if !s.undoes(p, f) {
-					b.failed[l] = true
+				if l := lineOf(m); !rules.others(m, receipt(f)) {
+					p := b.passes[l]
+					note(f, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry}, f, accepted[f.SHA], func() bool { return !s.undoes(p, f) }))
 				}
 			}
 		}
 	}
-	for i, list := range [...]map[int64]bool{inPlace, otherInputs} {
+	for i, list := range [...]map[int64]bool{inPlace, others} {
 		for seq, of := range list {
 			if of && !counted[seq] { // for one line it may be aside, and for another not
 				b.aside[i]++

@@ -23,8 +23,8 @@ type below struct {
 	until int64   // the index of the last record that vouches for what the run did
 	ended int64   // the index of the last receipt of the first line around it to end, of those that have one; 0 for none
 	lines []int64 // the receipts, with files, of the line that started the run, or else of the nearest line around it that has such
-	bound []int64 // a receipt of each line around it that has one, the nearest last
-	gap   bool    // a line around it has none of the level
+	bound []int64 // a receipt of each line around it that has one, the nearest last: of the outermost maxDepth
+	gap   bool    // bound lacks a line: it has no receipt of the level, or is deeper than maxDepth
 }
 
 // A left is what a run left of the level: the index of the last receipt or gate, and those of the receipts of each step.
@@ -98,11 +98,12 @@ func (w *within) around(run string) below {
 			fallthrough
 		default:
 			known.until = max(known.until, of.last)
-			if seq, ok := of.seen[l.step]; ok {
+			seq, ok := of.seen[l.step]
+			if ok && (known.ended == 0 || seq < known.ended) {
+				known.ended = seq
+			}
+			if ok && len(known.bound) < maxDepth { // each run has a copy
 				known.bound = append(slices.Clip(known.bound), seq)
-				if known.ended == 0 || seq < known.ended {
-					known.ended = seq
-				}
 			} else {
 				known.gap = true
 			}

@@ -347,7 +347,7 @@ func emptiable(live *os.Root, dir string, with fs.FileInfo) ([]string, error) {
 	return list, err
 }
 
-// beside returns a name in the folder of name that nothing has.
+// beside returns a random name in the folder of name. It does not look whether something has it: that has a chance of 1 in 2^32.
 func beside(name string) string {
 	dir, base := split(name)
 	base = strings.ToValidUTF8(base[:min(len(base), 200)], "") // a name has up to 255 bytes

@@ -47,7 +47,7 @@ func (m *memory) recall(e *entry, near *int) bool {
 
 // Of the text that [Tracker.Remembered] returns:
 //
-//	magic, CRC-32C of what follows (4), object format (8), lengths of the root and of the names, number of files (4 each),
+//	magic, CRC-32 of IEEE 802.3 of what follows (4), object format (8), lengths of the root and of the names, number of files (4 each),
 //	root, names: the path and the target of each file, one after the other,
 //	and for each file in the order of paths
 //	lengths of its path and target (4 each), kind, traits (1 each), mode (4),
