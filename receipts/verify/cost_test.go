@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -49,5 +50,24 @@ func TestOneRefusal(t *testing.T) {
 	}
 	if res := ask(t, m.open(Options{}), asked(nothing)); res.Verdict != Failed || len(res.Refusals) != 10 {
 		t.Errorf("%d refusals of 10 failures: %.200s", len(res.Refusals), told(res))
+	}
+}
+
+// TestManyFailing has more gates and failures than are judged against one another.
+func TestManyFailing(t *testing.T) {
+	m := newMaker(t)
+	for range 2 * maxJudged {
+		m.gate([]receipts.Hash{m.receipt()})
+	}
+	for range 2 * maxJudged {
+		m.receipt(failing)
+	}
+	res := ask(t, m.open(Options{}), asked())
+	if res.Verdict != Failed || len(res.Notes) == 0 || !strings.Contains(res.Notes[0], "the newest 256 gates") {
+		t.Errorf("%.200s, %q", told(res), res.Notes)
+	}
+	m.gate([]receipts.Hash{m.receipt()})
+	if res := ask(t, m.open(Options{}), asked()); res.Verdict != Verified {
+		t.Errorf("%.200s", told(res))
 	}
 }
