@@ -16,6 +16,13 @@ type Checks struct {
 	untested   []*receipts.Entry
 }
 
+// isCheck reports whether r is of a process that only reads. Of a lone command the files are looked at when it has ended, whatever its binding says: there
+// one that changed none is a check.
+func isCheck(r *receipts.Receipt) bool {
+	w := r.Workspace
+	return r.Kind == "process" && (w == nil || w.After == nil || r.Line.File.Text == loneCommand && w.After.SameFiles(w.Before))
+}
+
 // controlKey is where the index has the controls of the command of r.
 func controlKey(r *receipts.Receipt) uint64 {
 	return commandKey(receipts.CommandHash(receipts.ControlArgv(r.Command)), r.Dir, r.Place)
@@ -36,7 +43,7 @@ func (s *Session) checks(q Query, g *receipts.Gate, members []*receipts.Entry) *
 	newest := make(map[uint64][]int64) // of each command, in the order of the log
 	for _, m := range members {
 		r := receipt(m)
-		if r == nil || r.Kind != "process" || r.Workspace != nil && r.Workspace.After != nil ||
+		if r == nil || !isCheck(r) ||
 			len(q.Require) > 0 && !slices.ContainsFunc(q.Require, func(n Requirement) bool { return n.Meets(r) }) ||
 			seen[line{binding: r.Binding, command: r.Command, dir: r.Dir}] {
 			continue

@@ -29,6 +29,11 @@ func TestChecks(t *testing.T) {
 	noticed, blind := control(receipts.Noticed), control("blind")
 	onB := func(r *receipts.Receipt) { r.Workspace = &receipts.Workspace{Before: treeB} }
 	pass := func(m *maker) { m.gate([]receipts.Hash{m.receipt()}) }
+	lone := func(after receipts.Tree) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) {
+			r.Line.File, r.Workspace = receipts.Text("exec"), &receipts.Workspace{Before: treeA, After: &after}
+		}
+	}
 	for name, c := range map[string]struct {
 		log        func(m *maker)
 		want       Verdict // with ChecksTested
@@ -58,6 +63,7 @@ func TestChecks(t *testing.T) {
 			pass(m)
 		}, Verified, 1, 1, true},
 		"a pass that is no check": {func(m *maker) { m.receipt(); pass(m) }, Missing, 0, 0, false},
+		"taken by exec":           {func(m *maker) { m.receipt(noticed); m.gate([]receipts.Hash{m.receipt(lone(treeA))}) }, Verified, 1, 1, true},
 	} {
 		m := newMaker(t)
 		c.log(m)
@@ -72,6 +78,19 @@ func TestChecks(t *testing.T) {
 		if res = ask(t, m.open(Options{}), asked(strict, func(q *Query) { q.ChecksTested = true })); res.Verdict != c.want {
 			t.Errorf("%s: %s\nwant %s", name, told(res), c.want)
 		}
+	}
+}
+
+// TestLoneCheck: a line whose pass is of a lone command is a check like others, and is not left out beside one that was tested.
+func TestLoneCheck(t *testing.T) {
+	m := newMaker(t)
+	m.receipt(of("vet"), control(receipts.Noticed))
+	m.gate([]receipts.Hash{m.receipt(of("vet")), m.receipt(func(r *receipts.Receipt) {
+		r.Line.File, r.Workspace.After = receipts.Text("exec"), &treeA
+	})})
+	res := ask(t, m.open(Options{}), asked(nothing, func(q *Query) { q.ChecksTested = true }))
+	if res.Verdict != Missing || res.Checks == nil || res.Checks.Tested != 1 || res.Checks.Of != 2 {
+		t.Errorf("%s, %+v", told(res), res.Checks)
 	}
 }
 

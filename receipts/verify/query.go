@@ -341,7 +341,11 @@ func (q Query) fromRoot(r *receipts.Receipt) string {
 }
 
 // IsScript reports whether the file of a line is a script, and not standard input, -e or `dialect exec`.
-func IsScript(file string) bool { return file != "" && file != "-" && file != "-e" && file != "exec" }
+func IsScript(file string) bool {
+	return file != "" && file != "-" && file != "-e" && file != loneCommand
+}
+
+const loneCommand = "exec"
 
 // describe names the line of r for messages.
 func (q Query) describe(r *receipts.Receipt) string {
