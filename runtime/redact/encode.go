@@ -343,7 +343,7 @@ func backslash(s []byte, c byte) int {
 		return k + n
 	}
 	if i := strings.IndexByte("\a\b\f\n\r\t\v\x1b\x00", c); i >= 0 {
-		if rest[0] == "abfnrtve0"[i] {
+		if rest[0] == "abfnrtve0"[i] || rest[0] == 'E' && c == '\x1b' { // of bash
 			return k + 1
 		}
 		return 0

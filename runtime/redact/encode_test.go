@@ -158,6 +158,27 @@ func TestWritings(t *testing.T) {
 	}
 }
 
+// TestShellQuotes has secrets with each byte, at their beginning and in their midst, as bash quotes them.
+func TestShellQuotes(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	for c := 1; c < 256; c++ {
+		secret := string([]byte{byte(c)}) + "Sup3rS3cret" + string([]byte{byte(c)}) + "Passw0rd77"
+		r := New(Options{Environ: []string{"X_TOKEN=" + secret}, Key: []byte("k")})
+		cmd := exec.Command(bash, "-c", `printf '%q %s\n' "$0" "${0@Q}"`, secret)
+		cmd.Env = []string{"LC_ALL=C"}
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Text(string(out)); strings.Contains(got, "S3cret") || strings.Contains(got, "ssw0rd") {
+			t.Errorf("%q: %q is %q", secret, out, got)
+		}
+	}
+}
+
 // What only resembles a secret stays.
 func TestWritingsStay(t *testing.T) {
 	r := New(Options{Environ: []string{"X_TOKEN=correct-horse-battery"}, Declared: []string{"s3", "ab\ncd"}, Key: []byte("k")})

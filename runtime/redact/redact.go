@@ -154,6 +154,7 @@ func (r *Redactor) beginLiteral(v []byte) {
 	}
 	if i := strings.IndexByte("\a\b\f\n\r\t\v\x1b", v[0]); i >= 0 {
 		r.begin("\\" + "abfnrtve"[i:i+1])
+		r.begin(`\E`)
 	}
 	if !word[v[0]] {
 		r.begin(string([]byte{'\\', v[0]}))
