@@ -21,10 +21,9 @@
 //  3. It begins with the records of the checkpoint that the verifier kept, if it kept one
 //     (TestKeptCheckpoint), with those of the signed checkpoint (TestSignedCheckpoint), and with those
 //     that the memory answers for (TestMemoryDoubted).
-//  4. With keys: a checkpoint that the same key signed covers every record signed by one of
-//     them that the answer rests on, every such record that was read now rather than
-//     remembered, and, of the remembered records, the last one of each key. No such record
-//     names one of the keys as its signer without carrying that key's signature. A checkpoint of
+//  4. With keys: every record signed by a key K that the answer rests on, or that this session
+//     read, is below a checkpoint that K signed. Of remembered records only the last one of K is
+//     checked. No record names K as its signer without carrying K's signature. A checkpoint of
 //     any of the keys covers a worker's receipt. Without such a checkpoint the worker's signature
 //     does not count (TestHanded). An audit asks the same of every record ([Coverage])
 //     (TestSignedCheckpoint, TestCovered, TestChanged, TestReadAgain). Of a bundle: each record

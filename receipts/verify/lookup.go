@@ -458,7 +458,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 		}
 		now, ok := q.present(r)
 		switch {
-		case a != yes && a != no, !q.counts(r), ok && a == yes && r.HeldInputs() != now, ok && a == no && !r.HadInputs(now):
+		case a != yes && a != no, !h.within.counts(q, e), ok && a == yes && r.HeldInputs() != now, ok && a == no && !r.HadInputs(now):
 		case e.Level < q.Level && (a == no && !h.within.has(e) || a == yes && !h.within.excuses(e)):
 			below[about[i]] = true
 		case a == yes:

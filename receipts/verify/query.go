@@ -78,7 +78,7 @@ type Query struct {
 	Session, Nonce string                   // empty for any
 	After          string                   // a run: what answers has to have been recorded after it began; empty for any
 	Level          int                      // the least trust level
-	Kept           bool                     // a checkpoint that the verifier kept has to cover the gate: what was cut off after it left no trace
+	Kept           bool                     // a checkpoint that the verifier kept has to cover the gate: records that were cut off after that cannot be detected
 	MaxAge         time.Duration
 	Now            time.Time
 	Fresh          bool // refuse repeated results

@@ -27,7 +27,7 @@ type below struct {
 	gap   bool    // bound lacks a line: it has no receipt of the level, or is deeper than maxDepth
 }
 
-// A left is what a run left of the level: the index of the last receipt or gate, and those of the receipts of each step.
+// A left has the receipts and gates of one run that have the required level: the index of the last one, and those of the receipts of each step.
 type left struct {
 	last  int64
 	steps map[string][]int64 // those that record their files
@@ -47,8 +47,8 @@ func (w *within) has(e *receipts.Entry) bool {
 	return w != nil && e.Seq < w.around(receipt(e).Run).until
 }
 
-// excuses reports whether a record of a run that a line started may speak in favour: what comes after the receipt of the line was not seen by who
-// signed that. What accuses counts until the end of the run around it, see has.
+// excuses reports whether e may excuse a failure. It may not if it came after the receipt of the line that started its run: the signer of that receipt
+// never saw it. What accuses counts until the end of the run around it, see has.
 func (w *within) excuses(e *receipts.Entry) bool {
 	return w != nil && e.Seq < w.around(receipt(e).Run).ended
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -262,14 +263,12 @@ func notGoing(ctx context.Context, live *os.Root, dir string, goes map[string]bo
 
 // removeFolder removes a folder in which nothing is.
 func removeFolder(live *os.Root, dir string) error {
-	info, err := live.Lstat(dir)
-	if err == nil && !info.IsDir() {
-		err = unix.ENOTDIR
+	parent, err := live.Open(path.Dir(dir))
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = live.Remove(dir)
-	}
-	return err
+	defer parent.Close()
+	return unix.Unlinkat(int(parent.Fd()), path.Base(dir), unix.AT_REMOVEDIR) // never a file, which [os.Root.Remove] would take
 }
 
 // isOld reports whether the file at a path of the working tree still has the content that the snapshot has for one name; the path may be

@@ -203,7 +203,9 @@ func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Resu
 		verdict, refusal.Reason = verify.Policy, receipts.OtherPolicy
 		refusal.Message = name + " changed, and no gate on these files covers its former line " + left.Line.Text
 	}
-	res = &verify.Result{Verdict: verdict, Refusals: []receipts.Refusal{refusal}, Gate: res.Gate, Body: res.Body, Members: res.Members, Level: res.Level}
+	whole := *res
+	whole.Verdict, whole.Refusals = verdict, []receipts.Refusal{refusal}
+	res = &whole
 	q.nextSteps = q.nextOf(res, rev)
 	return res, nil
 }
