@@ -102,6 +102,7 @@ type Question struct {
 	gitRoot     string                              // of the worktree that nested are in
 	beyond      string                              // how the files that were tested differ from the commit that is asked about
 	lost        string                              // path of the matrix that HEAD has and that is gone here
+	restore     []string                            // what brings back a matrix that is gone
 	pinned      bool                                // the matrix that is gone is one that the user has pinned
 	remedy      string                              // what to do where all that changed is new
 	lacks       bool                                // the commit that is asked about, or the base, has no matrix
@@ -329,10 +330,10 @@ func (q *Question) lose(ctx context.Context, dir string, err error) bool {
 	if path == "" {
 		return false
 	}
-	q.lost, q.root = place.Short(path), filepath.Dir(path)
-	q.state.Unseen = q.lost + " is gone: HEAD has it"
+	q.lost, q.root = path, filepath.Dir(path)
+	q.state.Unseen = (&project.LostError{Path: path}).Error()
 	if q.pinned {
-		q.state.Unseen = q.lost + " is gone: your pin has it"
+		q.state.Unseen = place.Short(path) + " is gone: your pin has it"
 	}
 	q.Policy = q.state.Unseen
 	return true

@@ -248,9 +248,9 @@ func (q *Question) runRequired(script string) string {
 func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script string, culprit *receipts.Receipt, rev string) []string {
 	whole := q.run(script)
 	switch {
-	case script != "SCRIPT":
-	case q.matrix.Path == "":
+	case q.matrix.Path == "" && len(q.restore) == 0:
 		whole = "dialect init"
+	case script != "SCRIPT":
 	case len(q.lines) > 0: // of a script that is gone
 		whole = q.runRequired(script)
 	default:
@@ -515,6 +515,7 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		return []string{"cd " + report.Command([]string{filepath.Dir(folder)}) + " && dialect verify"}
 	}
 	first := res.Refusals[0]
+	q.restore = q.nextOfNoMatrix()
 	script := q.script(res.Body, res.Members)
 	list := q.next(first, res.Verdict, script, q.culprit, rev)
 	if len(q.nested) > 0 {
@@ -529,6 +530,9 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 	}
 	if q.commit != nil && (res.Verdict == verify.Failed || res.Verdict == verify.Flaky) {
 		list = slices.Insert(list, 0, advice("the question is about a commit: commit what fixes it, run that, and ask about the new commit"))
+	}
+	if first.Reason != receipts.OtherPolicy && q.bundle == "" { // nothing runs without a matrix
+		list = slices.Concat(q.restore, list)
 	}
 	if q.bundle != "" && first.Reason != receipts.Tampered && q.Level != receipts.LevelNotary {
 		list = append(list, advice("then, or if the bundle leaves a record out, export it again where the store is: dialect receipts export --bundle g-... >FILE"))

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/place"
@@ -22,10 +24,8 @@ func (q *Question) nextOfPolicy(whole string) []string {
 	switch {
 	case q.Policy == "": // the gate is of other rules, the present ones are the trusted
 		return []string{whole}
-	case q.lost != "" && q.pinned:
-		return []string{advice("restore the matrix: your pin is of it")}
 	case q.lost != "":
-		return []string{report.Command([]string{"git", "checkout", "HEAD", "--", q.lost})}
+		return q.nextOfNoMatrix()
 	case q.matrix.Path == "" && q.state.Unseen != "": // HEAD cannot say
 		return []string{advice("git fsck names what is missing, and git fetch may bring it; then ask again")}
 	case q.state.Above != "":
@@ -56,6 +56,29 @@ func (q *Question) nextOfPolicy(whole string) []string {
 		return []string{advice("review the difference, then pin it:"), "dialect trust"}
 	}
 	return []string{advice("review the difference, then commit it, name the commit that you trust with --base, or pin it:"), "dialect trust"}
+}
+
+// nextOfNoMatrix is what brings back the matrix of this folder where there is none any more; nil where one is here, or nobody knows of one.
+func (q *Question) nextOfNoMatrix() []string {
+	switch {
+	case q.lost != "" && q.pinned:
+		return []string{advice("restore the matrix: your pin is of it")}
+	case q.lost != "":
+		return []string{exit.Restore("HEAD", q.lost)}
+	case q.matrix.Path != "":
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	path, commit := project.Former(ctx, q.root)
+	if path == "" {
+		return nil
+	}
+	command := exit.Restore(commit[:12], path)
+	if q.commit != nil {
+		command += " && " + committed("The matrix of dialect") + " -- " + report.Command([]string{place.Short(path)})
+	}
+	return []string{advice("HEAD has no %s any more, and %s has one: bring it back, or make another one with `dialect init`:", place.Short(path), commit[:12]), command}
 }
 
 // commitMatrix is the command that commits the matrix.
