@@ -3,7 +3,6 @@ package inquiry
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -294,12 +293,8 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	case receipts.Tampered, receipts.NotInLog:
 		return q.nextOfTampered()
 	case receipts.Degraded:
-		var other *regular.NotFolderError
-		switch hint := store.Remedy(q.unusable); {
-		case hint != "":
+		if hint := store.Remedy(q.unusable); hint != "" {
 			return []string{advice("%s", hint)}
-		case errors.As(q.unusable, &other): // which says what to remove
-			return []string{whole}
 		}
 		aside := q.path + ".bad"
 		for i := 2; place.Exists(aside) && i < 100; i++ { // which may be evidence, too

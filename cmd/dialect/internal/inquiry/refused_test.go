@@ -85,7 +85,7 @@ func TestNextOfRefusals(t *testing.T) {
 		{"a store of somebody else", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = &fs.PathError{Op: "open", Path: "s.db", Err: fs.ErrPermission} }, []string{"# it belongs to another user"}},
 		{"a store on a full disk", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = fmt.Errorf("%w: x", sqlite.ErrNoRoom) }, []string{"# make room on its disk"}},
 		{"a store on a disk that can only be read", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = syscall.EROFS }, []string{"# its file system can only be read"}},
-		{"a store without a folder", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = &regular.NotFolderError{Path: "my store", Is: "a symbolic link"} }, []string{run + "q.dlct"}},
+		{"a store without a folder", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = &regular.NotFolderError{Path: "my store", Is: "a symbolic link"} }, []string{"# once it is removed, run again; or name a store elsewhere: --store PATH"}},
 		{"files that are gone", receipts.Inexact, "q.dlct", nil, nil, []string{"# what tools leave behind", run + "q.dlct"}},
 		{"inexact", receipts.Inexact, "q.dlct", nil, func(q *Question) { q.Commit = true }, []string{"# commit or remove what a clone of REV", run + "q.dlct"}},
 		{"caches", receipts.Inexact, "q.dlct", nil, func(q *Question) { q.Commit = true }, []string{"# name the caches in routing.toml, caches = [\".mypy_cache\", \".pytest_cache\"] in [defaults], or in a tracked .gitignore; commit that, and what else a clone of REV", run + "q.dlct"}},
