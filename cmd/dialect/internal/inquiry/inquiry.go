@@ -184,7 +184,10 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		return nil, &Unloadable{f}
 	}
 	if wd, err := os.Getwd(); err == nil {
-		if at := place.From(q.root, wd); at != "." && filepath.IsLocal(at) {
+		switch at := place.From(q.root, wd); {
+		case !filepath.IsLocal(at):
+			q.Query.Root = filepath.ToSlash(place.Short(q.root))
+		case at != ".":
 			q.From = at
 		}
 	}

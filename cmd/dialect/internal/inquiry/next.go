@@ -33,7 +33,10 @@ import (
 
 // run is the command line of a run whose gate has what was asked for: the store, the matrix,
 // the session, the nonce and the key.
-func (q *Question) run(args ...string) string {
+func (q *Question) run(args ...string) string { return q.recorded("run", q.flags(args)) }
+
+// flags are the arguments of [Question.run], with args behind.
+func (q *Question) flags(args []string) []string {
 	var words []string
 	if q.Clean {
 		words = append(words, "--clean")
@@ -41,12 +44,23 @@ func (q *Question) run(args ...string) string {
 	if q.o.Routing != "" {
 		words = append(words, "--routing", q.o.Routing)
 	}
-	return q.recorded("run", slices.Concat(words, q.sessionFlags(), args))
+	return slices.Concat(words, q.sessionFlags(), args)
 }
 
-// recorded is a subcommand whose receipts have the level that was asked for, in the store that was. A notary has rules and a store
-// of its own, and gives its level to what runs in its session.
+// noScript stands in a command for a script that nobody knows: the command is then no more than [advice].
+const noScript = "SCRIPT"
+
+// recorded is a subcommand whose receipts have the level that was asked for, in the store that was. Without a script it is a comment.
 func (q *Question) recorded(name string, args []string) string {
+	command := q.command(name, args)
+	if slices.Contains(args, noScript) {
+		return advice("run the script that has these lines: %s", command)
+	}
+	return command
+}
+
+// command is [Question.recorded] as one would type it. A notary has rules and a store of its own, and gives its level to what runs in its session.
+func (q *Question) command(name string, args []string) string {
 	switch {
 	case q.Level == receipts.LevelHash:
 		return report.Command(slices.Concat([]string{"dialect", name}, q.storeFlags(), args))
@@ -90,14 +104,24 @@ func (q *Question) storeFlags() []string {
 	return []string{"--store", place.Short(q.path)}
 }
 
+// folders are those that a script may be in: the project, and, where the asker named a matrix elsewhere, which then binds it, the working directory.
+func (q *Question) folders() []string {
+	if wd, err := os.Getwd(); err == nil && q.Query.Root != "" && q.o.Routing != "" {
+		return []string{q.root, wd}
+	}
+	return []string{q.root}
+}
+
 // scriptOf returns the script that a line of a run is in, as a path from here; empty if it
 // is not a file of this project. The log has the name as the user of the run wrote it; the
 // document of the run, where it is kept, the whole path. Both are the words of who wrote the
-// store: what lies outside of the project, under another matrix, is not recommended.
+// store: what lies outside of its folders, under another matrix, is not recommended.
 func (q *Question) scriptOf(run, name string) string {
 	inside := func(path string) bool {
-		rel, err := filepath.Rel(q.root, path)
-		return err == nil && filepath.IsLocal(rel) && place.Exists(path)
+		return place.Exists(path) && slices.ContainsFunc(q.folders(), func(dir string) bool {
+			rel, err := filepath.Rel(dir, path)
+			return err == nil && filepath.IsLocal(rel)
+		})
 	}
 	if d, err := (history.Documents{Archive: q.logs}).Read(run); err == nil && d.Script.Path != "" && (name == "" || filepath.Base(name) == filepath.Base(d.Script.Path)) && inside(d.Script.Path) {
 		return place.Short(d.Script.Path)
@@ -145,10 +169,11 @@ func (q *Question) script(g *receipts.Gate, members []*receipts.Entry) string {
 	if rules == nil {
 		rules = &routing.Matrix{Root: q.root}
 	}
-	if name, _ := project.DefaultScript(q.root, rules); name != "" && place.Exists(name) {
+	folders := q.folders()
+	if name, _ := project.DefaultScript(folders[len(folders)-1], rules); name != "" && place.Exists(name) {
 		return place.Short(name)
 	}
-	return "SCRIPT"
+	return noScript
 }
 
 // leftBehind says where files go that are not part of the project.
@@ -249,11 +274,9 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	switch {
 	case q.matrix.Path == "" && len(q.restore) == 0:
 		whole = "dialect init"
-	case script != "SCRIPT":
+	case script != noScript:
 	case len(q.lines) > 0: // of a script that is gone
 		whole = q.runRequired(script)
-	default:
-		whole = advice("run the script that has these lines: %s", whole)
 	}
 	if q.remedy != "" && q.ofCommit == nil && refused.Reason == receipts.TreeChanged {
 		return []string{advice("%s", q.remedy), whole}
@@ -268,7 +291,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		if culprit == nil || culprit.Place != q.Place {
 			return append(list, whole) // a run of another project began it, which by itself would record elsewhere
 		}
-		if refused.Reason == receipts.Superseded && fromExec(culprit) && script != "SCRIPT" {
+		if refused.Reason == receipts.Superseded && fromExec(culprit) && script != noScript {
 			// Its words are those of a line, which only a line takes back.
 			return append(list, whole)
 		}
@@ -350,7 +373,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		if verdict == verify.Tampered {
 			return q.nextOfGone()
 		}
-		if verdict == verify.Missing && script == "SCRIPT" && len(q.lines) > 0 {
+		if verdict == verify.Missing && script == noScript && len(q.lines) > 0 {
 			return []string{q.runRequired(script)}
 		}
 	}
@@ -417,7 +440,7 @@ func (q *Question) nextOfFlaky(culprit *receipts.Receipt, script string) []strin
 		text = fmt.Sprintf("if what the tools depend on was installed since, and did not change the inputs (%s), add to them in %s in routing.toml a file that it changed, which must lie in the project; commit that, and run again:", strings.Join(inputs, ", "), table)
 	}
 	return []string{advice("%s", text), q.run(script),
-		advice("or a person decides that the failure does not matter, and says why: `%s`", q.run("--accept-flaky", "REASON", script))}
+		advice("or a person decides that the failure does not matter, and says why: `%s`", q.command("run", q.flags([]string{"--accept-flaky", "REASON", script})))}
 }
 
 // scriptFor is the script of a receipt, or the given one.
@@ -681,7 +704,7 @@ func (q *Question) nextOfGate(d receipts.Decision, ids []string, get func(id str
 	case receipts.FlakyPass:
 		return []string{advice("a person decides that the failure does not matter, and says why: %s", q.gate(q.o.Require, slices.Concat([]string{"--accept-flaky", "REASON"}, ids)...))}
 	case receipts.NotCovered:
-		return []string{advice("name a receipt of each command that is required, or run them:"), q.runRequired("SCRIPT")}
+		return []string{advice("name a receipt of each command that is required, or run them:"), q.runRequired(noScript)}
 	}
 	return q.nextOfDecision(d, get)
 }
