@@ -269,6 +269,9 @@ func advice(m *routing.Matrix, d diag.Diagnostic) string {
 			if _, install := survey.Missing(m.Root, b.AbsDir(m.Root), strings.Fields(b.Tool())); install != "" {
 				return install
 			}
+			if _, _, install := survey.Absent(m, b); install != "" {
+				return install
+			}
 			if b.Hint != "" && !b.Pack { // those of packs say what to do about a finding
 				return b.Hint
 			}

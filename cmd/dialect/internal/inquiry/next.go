@@ -287,7 +287,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 			advice("settle it once it is known how it ended, and gate it then: %s", report.Command(slices.Concat([]string{"dialect", "receipts", "settle"}, q.storeFlags(), []string{"--status", "STATUS", refused.SHA.Short()}))),
 			q.gate(q.o.Require, refused.SHA.Short())}
 	case receipts.NotSucceeded, receipts.Superseded:
-		list := []string{advice("%s", q.cure(culprit))}
+		list := q.cure(culprit)
 		if culprit == nil || culprit.Place != q.Place {
 			return append(list, whole) // a run of another project began it, which by itself would record elsewhere
 		}
@@ -302,6 +302,8 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 			list = append(list, whole)
 		}
 		return list
+	case receipts.InputsChanged:
+		return append(q.install(culprit, ""), whole)
 	case receipts.FlakyPass:
 		return q.nextOfFlaky(culprit, script)
 	case receipts.OtherPolicy:
@@ -403,20 +405,12 @@ func cachesIn(message string) (names []string) {
 	return names
 }
 
-// cure says what to do about a failed line before it runs again: its inputs may be what is missing.
-func (q *Question) cure(r *receipts.Receipt) string {
-	var gone []string
-	if r != nil && r.Place == q.Place && r.Clean == nil {
-		for _, name := range q.matrix.Inputs[r.Binding] {
-			if found, err := filepath.Glob(filepath.Join(q.root, filepath.FromSlash(name))); err == nil && len(found) == 0 && !strings.Contains(name, "**") {
-				gone = append(gone, name)
-			}
-		}
+// cure is what to do about a failed line before it runs again: its inputs may be what is missing.
+func (q *Question) cure(r *receipts.Receipt) []string {
+	if list := q.install(r, ", or fix it"); list != nil {
+		return list
 	}
-	if len(gone) > 0 {
-		return "these inputs are not there: " + strings.Join(gone, ", ") + "; install what makes them, or fix it, then:"
-	}
-	return "fix it, then:"
+	return []string{advice("fix it, then:")}
 }
 
 // nextOfFlaky is what to do about a pass after a failure, whose receipt is culprit, on the same files. Only a person may say that the failure does not
