@@ -233,13 +233,14 @@ func (s *Session) mustFollow(q Query, res *Result, name string) {
 	}
 }
 
-func (r *Result) add(v Verdict, x receipts.Refusal) {
+// add adds refusals of the verdict v, before those of a lesser one.
+func (r *Result) add(v Verdict, list ...receipts.Refusal) {
 	if r.Verdict == "" || r.Verdict == Verified || slices.Index(gravity, v) < slices.Index(gravity, r.Verdict) {
 		r.Verdict = v
-		r.Refusals = slices.Insert(r.Refusals, 0, x)
+		r.Refusals = slices.Insert(r.Refusals, 0, list...)
 		return
 	}
-	r.Refusals = append(r.Refusals, x)
+	r.Refusals = append(r.Refusals, list...)
 }
 
 func (r *Result) no(v Verdict, reason receipts.Reason, sha receipts.Hash, format string, args ...any) {

@@ -112,7 +112,7 @@ func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error
 		q.unusable = err
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	}
-	q.culprit = culprit(res, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })
+	q.culprit, q.several = culprit(res, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })
 	return res, nil
 }
 

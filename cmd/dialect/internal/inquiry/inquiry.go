@@ -95,6 +95,7 @@ type Question struct {
 	ungated     []string                            // prefixes of receipts that a gate would make VERIFIED
 	gateFor     []string                            // what that gate has to require
 	culprit     *receipts.Receipt                   // of the gravest refusal, if that is about one
+	several     bool                                // other lines of its script failed with it
 	ofCommit    func(script, whole string) []string // how to test the commit that is asked about
 	apart       bool                                // that commit is tested in another folder
 	uncommitted bool                                // what is not committed has to be before the commit that is asked about can be tested

@@ -295,7 +295,15 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 			// Its words are those of a line, which only a line takes back.
 			return append(list, whole)
 		}
-		list = append(list, q.again(culprit, refused.SHA)...)
+		if q.several && !fromExec(culprit) && q.scriptFor(culprit, "") != "" {
+			flags := []string{"--failed", q.scriptFor(culprit, "")}
+			if culprit.Clean != nil && !q.Clean {
+				flags = append([]string{"--clean"}, flags...)
+			}
+			list = append(list, q.run(flags...))
+		} else {
+			list = append(list, q.again(culprit, refused.SHA)...)
+		}
 		if culprit.Binding != "" && verify.IsScript(culprit.Line.File.Text) {
 			list = append(list, q.run(q.as(culprit, false, q.scriptFor(culprit, script))...))
 		} else if q.commandOf(culprit) != nil { // a pass of it alone gates no script
@@ -407,10 +415,14 @@ func cachesIn(message string) (names []string) {
 
 // cure is what to do about a failed line before it runs again: its inputs may be what is missing.
 func (q *Question) cure(r *receipts.Receipt) []string {
-	if list := q.install(r, ", or fix it"); list != nil {
+	fix := "fix it"
+	if q.commit != nil {
+		fix = "fix it, commit that"
+	}
+	if list := q.install(r, ", or "+fix); list != nil {
 		return list
 	}
-	return []string{advice("fix it, then:")}
+	return []string{advice("%s, then:", fix)}
 }
 
 // nextOfFlaky is what to do about a pass after a failure, whose receipt is culprit, on the same files. Only a person may say that the failure does not
@@ -541,7 +553,7 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		list = slices.Concat([]string{advice("gate the receipt%s:", plural(n)), q.gate(q.gateFor, q.ungated...), advice("or run again:")}, list)
 	}
 	if q.commit != nil && (res.Verdict == verify.Failed || res.Verdict == verify.Flaky) {
-		list = slices.Insert(list, 0, advice("the question is about a commit: commit what fixes it, run that, and ask about the new commit"))
+		list = append(list, advice("then ask about the new commit"))
 	}
 	if first.Reason != receipts.OtherPolicy && q.bundle == "" { // nothing runs without a matrix
 		list = slices.Concat(q.restore, list)
@@ -703,20 +715,31 @@ func (q *Question) nextOfGate(d receipts.Decision, ids []string, get func(id str
 	return q.nextOfDecision(d, get)
 }
 
-// culprit returns the receipt of the gravest refusal; nil if it is about none. get finds a
-// record.
-func culprit(res *verify.Result, get func(id string) (receipts.Entry, error)) *receipts.Receipt {
-	i := slices.IndexFunc(res.Refusals, func(r receipts.Refusal) bool { return !r.SHA.IsZero() })
-	if i != 0 {
-		return nil
+// culprit returns the receipt of the gravest refusal; nil if it is about none. several reports whether other lines failed in the same run of its
+// script, too. get finds a record.
+func culprit(res *verify.Result, get func(id string) (receipts.Entry, error)) (first *receipts.Receipt, several bool) {
+	of := func(r receipts.Refusal) *receipts.Receipt {
+		e, err := get(r.SHA.String())
+		if r.SHA.IsZero() || err != nil {
+			return nil
+		}
+		v, _ := e.Parse()
+		receipt, _ := v.(*receipts.Receipt)
+		return receipt
 	}
-	e, err := get(res.Refusals[0].SHA.String())
-	if err != nil {
-		return nil
+	for i, r := range res.Refusals {
+		switch {
+		case i == 0:
+			if first = of(r); first == nil || r.Reason != receipts.NotSucceeded {
+				return first, false
+			}
+		case r.Reason == receipts.NotSucceeded:
+			if other := of(r); other != nil && other.Run == first.Run && other.Line.File.Text == first.Line.File.Text && other.Line.Number != first.Line.Number {
+				return first, true
+			}
+		}
 	}
-	v, _ := e.Parse()
-	r, _ := v.(*receipts.Receipt)
-	return r
+	return first, false
 }
 
 // CheckIDs refuses what cannot be the id of a record, with what was meant, perhaps.
