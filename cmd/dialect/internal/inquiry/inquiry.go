@@ -214,6 +214,13 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 				state.Changes = nil // all of it: the commit is older than the matrix
 			}
 		}
+		for i := range state.Changes {
+			if c := &state.Changes[i]; rev != "" {
+				if c.Of, c.In = state.Against, rev; state.Kind == policy.Pinned {
+					c.Of = "pin"
+				}
+			}
+		}
 		q.state, q.trusted, q.Policy = state, baseline, state.Complaint()
 		q.rules = trusted
 		require := o.Require

@@ -11,6 +11,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -52,10 +53,32 @@ func (q *Question) nextOfPolicy(whole string) []string {
 		return []string{advice("if it lies outside of the repository, no commit has it: move it in or, without --base, review it and pin it:"), "dialect trust"}
 	case q.o.Base != "":
 		return []string{advice("review the difference, then name the commit that you trust with --base%s", q.own())}
+	case q.commit != nil && !q.isHere():
+		return []string{advice("%s", q.otherMatrix())}
 	case q.state.Kind == policy.Pinned:
 		return []string{advice("review the difference, then pin it:"), "dialect trust"}
 	}
 	return []string{advice("review the difference, then commit it, name the commit that you trust with --base, or pin it:"), "dialect trust"}
+}
+
+// isHere reports whether the matrix of the commit that is asked about is that of this folder, which `dialect trust` pins.
+func (q *Question) isHere() bool {
+	m, _, err := project.LoadMatrix(q.root, q.o.Routing)
+	return err == nil && !project.IsAbsent(m) && resolve.Matrix(m).SHA256 == q.matrix.SHA256
+}
+
+// otherMatrix says what to do about a commit whose matrix is neither the trusted one nor that of this folder.
+func (q *Question) otherMatrix() string {
+	text := "review the difference, then name a commit with --base whose matrix you trust" + q.own()
+	if q.state.Kind != policy.Pinned {
+		return text
+	}
+	if m, _, err := project.LoadMatrix(q.root, q.o.Routing); err == nil && !project.IsAbsent(m) {
+		if s, err := project.Check(context.Background(), resolve.Matrix(m), ""); err == nil && s.Complaint() == "" {
+			return "your pin is of the matrix in this folder, and the commit has another one: commit the pinned one, run, and ask about the new commit; or " + text
+		}
+	}
+	return "your pin is of a matrix that neither the commit nor this folder has: " + text
 }
 
 // nextOfNoMatrix is what brings back the matrix of this folder where there is none any more; nil where one is here, or nobody knows of one.
