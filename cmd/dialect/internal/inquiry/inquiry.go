@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -554,10 +555,17 @@ func passing(steps []*plan.Step, f func(*plan.Step)) {
 }
 
 // checkState refuses a folder for --state that proves nothing: one that cannot be used, or
-// in which the writers of the store write.
-func checkState(dir, store string) error {
+// in which the writers of the store write. What it makes for that does not stay.
+func checkState(dir, store string) (err error) {
 	if dir == "" {
 		return nil
+	}
+	if _, lerr := os.Lstat(dir); errors.Is(lerr, fs.ErrNotExist) {
+		defer func() {
+			if err != nil {
+				_ = os.Remove(dir) // which is empty, or not made
+			}
+		}()
 	}
 	real, err := place.Real(dir)
 	if err != nil {
