@@ -25,7 +25,7 @@ func (s *Session) lookAround(q Query, res *Result) {
 		keys = append(keys, k)
 	}
 	slices.Sort(keys)
-	var aside []*receipts.Entry // failures of what is not required
+	var last, aside []*receipts.Entry // failures that are the last word, and those of what is not required
 	for _, k := range keys {
 		if q.Strict && len(q.Require) > 0 && !q.asks(k) {
 			continue
@@ -38,13 +38,14 @@ func (s *Session) lookAround(q Query, res *Result) {
 			case len(q.Require) > 0 && !q.asksOf(k, receipt(f)):
 				aside = append(aside, f)
 			case s.again(f, h.within) == nil:
-				q.lastWord(res, k, f)
+				last = append(last, f)
 			}
 		}
 		for _, p := range passes {
-			q.lastWord(res, k, p)
+			q.outside(res, p)
 		}
 	}
+	q.lastWords(res, last)
 	if q.Strict {
 		return
 	}
@@ -67,21 +68,43 @@ func (s *Session) overtaken(f *receipts.Entry, passes []*receipts.Entry) bool {
 	})
 }
 
-// lastWord adds the refusal for a failure that is the last word about a command under a binding, or under none.
-func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
-	r := receipt(last)
-	switch {
-	case r.Place != q.Place || r.Binding == "" && !q.asks(command):
-	case answerOf(last) == no:
+// lastWords adds the refusals for failures that are the last word about a command under a binding, or about one that is asked for, in the order of
+// lines, and first those of the script that failed last.
+func (q Query) lastWords(res *Result, failures []*receipts.Entry) {
+	newest := make(map[string]int64) // by script
+	for _, f := range failures {
+		file := receipt(f).Line.File.Text
+		newest[file] = max(newest[file], f.Seq)
+	}
+	slices.SortFunc(failures, func(a, b *receipts.Entry) int {
+		x, y := receipt(a), receipt(b)
+		return cmp.Or(cmp.Compare(newest[y.Line.File.Text], newest[x.Line.File.Text]), cmp.Compare(x.Line.Number, y.Line.Number), cmp.Compare(b.Seq, a.Seq))
+	})
+	var list []receipts.Refusal
+	for _, last := range failures {
+		r := receipt(last)
+		if r.Place != q.Place || r.Binding == "" && !q.asks(commandKey(r.Command, r.Dir, r.Place)) {
+			continue
+		}
 		res.Failures++
-		res.add(Failed, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Step: r.Step,
+		list = append(list, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Step: r.Step,
 			Message: fmt.Sprintf("%s failed on this tree%s: receipt %s", q.describe(r), q.notSince(r), last.SHA.Short())})
-	case r.Binding == "" && res.Verdict != "" && res.Verdict != Verified:
-		for _, need := range q.Require {
-			if need.Command == r.Command && need.Dir == r.Dir {
-				res.add(Outside, receipts.Refusal{Reason: receipts.Outside, SHA: last.SHA,
-					Message: fmt.Sprintf("%s ran on this tree, but not as a line of a script: receipt %s", need.Words, last.SHA.Short())})
-			}
+	}
+	if len(list) > 0 {
+		res.add(Failed, list...)
+	}
+}
+
+// outside adds the refusal for a pass of a required command under no binding.
+func (q Query) outside(res *Result, pass *receipts.Entry) {
+	r := receipt(pass)
+	if r.Place != q.Place || r.Binding != "" || res.Verdict == "" || res.Verdict == Verified {
+		return
+	}
+	for _, need := range q.Require {
+		if need.Command == r.Command && need.Dir == r.Dir {
+			res.add(Outside, receipts.Refusal{Reason: receipts.Outside, SHA: pass.SHA,
+				Message: fmt.Sprintf("%s ran on this tree, but not as a line of a script: receipt %s", need.Words, pass.SHA.Short())})
 		}
 	}
 }

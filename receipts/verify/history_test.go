@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -69,5 +71,24 @@ func TestExecutableOfAKey(t *testing.T) {
 		if noted := strings.Contains(strings.Join(res.Notes, "\n"), "the executable of check_lint changed"); res.Verdict != Verified || noted != tt.want {
 			t.Errorf("%s: %s", name, told(res))
 		}
+	}
+}
+
+// TestOrderOfFailures names the lines that failed in their order, whatever that of their records and commands, and what else is missing after them.
+func TestOrderOfFailures(t *testing.T) {
+	m := newMaker(t)
+	at := func(n int) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Line.Number, r.Step = n, strconv.Itoa(n) }
+	}
+	for _, n := range []int{3, 1, 4, 2} {
+		m.receipt(of("tool"+strconv.Itoa(n)), at(n), failing)
+	}
+	res := ask(t, m.open(Options{}), asked(nothing))
+	var got []string
+	for _, r := range res.Refusals {
+		got = append(got, r.Message[:min(len(r.Message), 8)])
+	}
+	if want := []string{"q.dlct:1", "q.dlct:2", "q.dlct:3", "q.dlct:4"}; res.Verdict != Failed || len(got) < 4 || !slices.Equal(got[:4], want) {
+		t.Errorf("%s: %q", res.Verdict, got)
 	}
 }

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +63,8 @@ type Query struct {
 	// From is the folder in which the reader of messages stands, from the root of the project, with slashes: records
 	// name scripts from the root. It is empty for the root.
 	From string
+	// Root is the root of the project as it is named where the reader stands outside of it; empty inside.
+	Root string
 
 	Require []Requirement
 	// Strict refuses a pass that came after a failure on the same tree. Otherwise the
@@ -232,13 +233,14 @@ func (s *Session) mustFollow(q Query, res *Result, name string) {
 	}
 }
 
-func (r *Result) add(v Verdict, x receipts.Refusal) {
+// add adds refusals of the verdict v, before those of a lesser one.
+func (r *Result) add(v Verdict, list ...receipts.Refusal) {
 	if r.Verdict == "" || r.Verdict == Verified || slices.Index(gravity, v) < slices.Index(gravity, r.Verdict) {
 		r.Verdict = v
-		r.Refusals = slices.Insert(r.Refusals, 0, x)
+		r.Refusals = slices.Insert(r.Refusals, 0, list...)
 		return
 	}
-	r.Refusals = append(r.Refusals, x)
+	r.Refusals = append(r.Refusals, list...)
 }
 
 func (r *Result) no(v Verdict, reason receipts.Reason, sha receipts.Hash, format string, args ...any) {
@@ -313,54 +315,6 @@ func (q Query) asksOf(command uint64, r *receipts.Receipt) bool {
 
 // bound returns what the query's rules say about bindings.
 func (q Query) bound() rules { return rules{q.Retries, q.Env, q.Matrix, q.Place, q.Level} }
-
-// Named is the file of a line, which its record names from the root of the project, as it is named where the reader
-// stands.
-func (q Query) Named(file string) string {
-	if q.From == "" || !IsScript(file) || strings.HasPrefix(file, "/") {
-		return file
-	}
-	up, down := strings.Split(q.From, "/"), strings.Split(file, "/")
-	for len(up) > 0 && len(down) > 1 && up[0] == down[0] {
-		up, down = up[1:], down[1:]
-	}
-	return strings.Repeat("../", len(up)) + strings.Join(down, "/")
-}
-
-// fromRoot is the file of the line of r from the root of the project that is asked about: r may be of another one.
-func (q Query) fromRoot(r *receipts.Receipt) string {
-	file := r.Line.File.Text
-	if r.Place == q.Place || !IsScript(file) || path.IsAbs(file) {
-		return file
-	}
-	file = path.Join(r.Place.Text, file) // from the root of the working tree
-	if !q.Place.IsZero() {
-		file = Query{From: q.Place.Text}.Named(file)
-	}
-	return file
-}
-
-// IsScript reports whether the file of a line is a script, and not standard input, -e or `dialect exec`.
-func IsScript(file string) bool {
-	return file != "" && file != "-" && file != "-e" && file != loneCommand
-}
-
-const loneCommand = "exec"
-
-// describe names the line of r for messages.
-func (q Query) describe(r *receipts.Receipt) string {
-	if r.Binding == "" {
-		return r.String()
-	}
-	file, text := q.Named(q.fromRoot(r)), r.Line.Text.Text
-	if r.IsMember() {
-		text += ": " + r.Binding
-	}
-	if file == "" || file == "-" || file == "-e" {
-		return fmt.Sprintf("line %d (%s)", r.Line.Number, text)
-	}
-	return fmt.Sprintf("%s:%s (%s)", file, r.At(), text)
-}
 
 // An extent says how much a record has to speak for.
 type extent bool

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -60,9 +61,19 @@ func TestDescribe(t *testing.T) {
 		{"a", "sub", "b", "q.dlct", "../../b/q.dlct:1 (Check it)"},
 		{"", "", "a", "/tmp/q.dlct", "/tmp/q.dlct:1 (Check it)"},
 		{"", "", "a", "-e", "line 1 (Check it)"},
+		{"", "=ci", "", "../q.dlct", "q.dlct:1 (Check it)"},
+		{"", "=ci", "", "q.dlct", "ci/q.dlct:1 (Check it)"},
+		{"", "=/ci", "", "q.dlct", "/ci/q.dlct:1 (Check it)"},
+		{"", "=ci", "", "-e", "line 1 (Check it)"},
 	} {
 		r := &receipts.Receipt{Binding: "check_it", Place: receipts.Text(tt.place), Line: receipts.Line{File: receipts.Text(tt.file), Number: 1, Text: receipts.Text("Check it")}}
-		if got := (Query{Place: receipts.Text(tt.here), From: tt.from}).describe(r); got != tt.want {
+		q := Query{Place: receipts.Text(tt.here)}
+		if root, ok := strings.CutPrefix(tt.from, "="); ok { // the reader is outside of it
+			q.Root = root
+		} else {
+			q.From = tt.from
+		}
+		if got := q.describe(r); got != tt.want {
 			t.Errorf("in %q below %q: %s of %q is %s, want %s", tt.from, tt.here, tt.file, tt.place, got, tt.want)
 		}
 	}

@@ -205,6 +205,7 @@ type Change struct {
 	Old, New []byte // nil if it is not there
 	Own      bool   // New is of a commit of the repository
 	Foreign  bool   // Old and New are of a file that is not of the repository, or may not be: they are not to be shown
+	Of, In   string // what Old is of and New is in, as a difference names them; empty for the trusted one and the present files
 }
 
 // Compare compares the rules of a project with trusted, which the same loader has loaded from

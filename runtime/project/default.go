@@ -11,7 +11,8 @@ import (
 )
 
 // DefaultScript returns the script that is run in dir if none is named: the default of [run] of m, else the nearest
-// quality.dlct from dir up to the root of m, else the only script of the nearest folder that has any. It returns the
+// quality.dlct from dir up to the root of m, else the only script of the nearest folder that has any. Outside of that root it is the one of the root, or else the one
+// in dir. It returns the
 // paths of those that it cannot choose from; without scripts it returns nothing. A folder that cannot be read has none.
 func DefaultScript(dir string, m *routing.Matrix) (path string, several []string) {
 	path, several, _ = defaultScript(dir, m, func(dir string) (names []string, _ error) {
@@ -38,29 +39,37 @@ func defaultScript(dir string, m *routing.Matrix, files func(dir string) ([]stri
 	if m.Script != "" {
 		return filepath.Join(m.Root, filepath.FromSlash(m.Script)), nil, nil
 	}
-	if rel, err := filepath.Rel(m.Root, dir); err != nil || !filepath.IsLocal(rel) {
-		dir = m.Root
+	var folders []string // the first that has one counts
+	rel, err := filepath.Rel(m.Root, dir)
+	outside := err != nil || !filepath.IsLocal(rel)
+	if outside {
+		folders = []string{m.Root, dir}
+	} else {
+		for at := dir; ; at = filepath.Dir(at) {
+			if folders = append(folders, at); at == m.Root || at == filepath.Dir(at) {
+				break
+			}
+		}
 	}
 	var nearest []string // the scripts of the nearest folder that has any
-	for {
-		names, err := files(dir)
+	for _, at := range folders {
+		if outside && len(nearest) > 0 {
+			break
+		}
+		names, err := files(at)
 		if err != nil {
 			return "", nil, err
 		}
 		if slices.Contains(names, routing.ScriptName) {
-			return filepath.Join(dir, routing.ScriptName), nil, nil
+			return filepath.Join(at, routing.ScriptName), nil, nil
 		}
 		if len(nearest) == 0 {
 			for _, name := range names {
 				if filepath.Ext(name) == ".dlct" {
-					nearest = append(nearest, filepath.Join(dir, name))
+					nearest = append(nearest, filepath.Join(at, name))
 				}
 			}
 		}
-		if dir == m.Root || dir == filepath.Dir(dir) {
-			break
-		}
-		dir = filepath.Dir(dir)
 	}
 	if len(nearest) == 1 {
 		return nearest[0], nil, nil

@@ -26,6 +26,9 @@ func TestDefaultScript(t *testing.T) {
 		{"several", "top/a.dlct top/b.dlct", "", "top/in", "", 2},
 		{"the one that the matrix names", "top/quality.dlct top/ci/all.dlct", "ci/all.dlct", "top/in", "top/ci/all.dlct", 0},
 		{"from outside", "top/quality.dlct", "", "other", "top/quality.dlct", 0},
+		{"outside, where the matrix has none", "other/quality.dlct", "", "other", "other/quality.dlct", 0},
+		{"outside, and one of the matrix", "top/a.dlct other/quality.dlct", "", "other", "top/a.dlct", 0},
+		{"several outside", "other/a.dlct other/b.dlct", "", "other", "", 2},
 		{"a folder of that name", "top/a.dlct/x", "", "top", "", 0},
 		{"none", "", "", "top", "", 0},
 	} {

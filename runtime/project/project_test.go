@@ -420,8 +420,14 @@ func TestLost(t *testing.T) {
 	if got, unknown := Lost(t.Context(), sub, err); got != path || unknown != nil {
 		t.Errorf("%q, %v", got, unknown)
 	}
+	if _, _, err := LoadMatrix(sub, ""); !errors.Is(err, routing.ErrNotFound) || !strings.HasSuffix(err.Error(), "routing.toml is gone: HEAD has it") {
+		t.Errorf("loaded: %v", err)
+	}
 	if got, unknown := Lost(t.Context(), sub, os.ErrPermission); got != "" || unknown != nil {
 		t.Errorf("of another error: %q, %v", got, unknown)
+	}
+	if got, commit := Former(t.Context(), sub); got != "" || commit != "" {
+		t.Errorf("before the first commit: %q of %q", got, commit)
 	}
 	if got, unknown := Lost(t.Context(), t.TempDir(), err); got != "" || unknown != nil {
 		t.Errorf("without a repository: %q, %v", got, unknown)

@@ -38,11 +38,11 @@ func FindMatrix(dir, name string) (path, shown string, err error) {
 	return path, place.Short(path), nil
 }
 
-// LoadMatrix finds and loads the matrix for dir, or the one that is named.
+// LoadMatrix finds and loads the matrix for dir, or the one that is named. If there is none, the error is that of [Gone].
 func LoadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 	path, name, err := FindMatrix(dir, name)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, Gone(dir, err)
 	}
 	m, l := routing.Load(path, name, routing.Options{Root: RootOf(dir, path)})
 	return m, HideNamed(l, m, nil), nil
@@ -131,13 +131,56 @@ func nearestIn(ctx context.Context, c *workspace.Commit, dir string) (string, er
 	return "", nil
 }
 
+// A LostError says that a folder has no matrix any more, where HEAD has one. It wraps [routing.ErrNotFound].
+type LostError struct {
+	Path string // of the matrix, absolute
+}
+
+func (e *LostError) Error() string { return place.Short(e.Path) + " is gone: HEAD has it" }
+
+func (e *LostError) Unwrap() error { return routing.ErrNotFound }
+
+// Gone returns a [*LostError] if err, which is that of [FindMatrix], says that dir has no matrix, and HEAD has one for it; else err.
+func Gone(dir string, err error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if abs, aerr := filepath.Abs(dir); aerr == nil {
+		dir = abs
+	}
+	if path, _ := Lost(ctx, dir, err); path != "" {
+		return &LostError{path}
+	}
+	return err
+}
+
 // Lost returns the path of the matrix that HEAD has for dir, where none is here any more; empty
 // if HEAD has none either, or if err, which is that of [FindMatrix], is about something else. unknown says why nobody can tell whether HEAD has one.
 func Lost(ctx context.Context, dir string, err error) (path string, unknown error) {
-	if !errors.Is(err, routing.ErrNotFound) {
+	var lost *LostError
+	switch {
+	case errors.As(err, &lost):
+		return lost.Path, nil
+	case !errors.Is(err, routing.ErrNotFound):
 		return "", nil
 	}
 	return inHead(ctx, nil, dir)
+}
+
+// formers is how many commits before HEAD [Former] looks at.
+const formers = 20
+
+// Former returns the path of the matrix that one of the last commits before HEAD has for dir, and the newest such commit; empty if none of them has one.
+func Former(ctx context.Context, dir string) (path, commit string) {
+	for n := range formers {
+		c, err := workspace.Resolve(ctx, dir, fmt.Sprintf("HEAD~%d", n+1), workspace.Options{})
+		if err != nil {
+			return "", ""
+		}
+		if path, err := nearestIn(ctx, c, dir); err == nil && path != "" {
+			return path, c.ID
+		}
+	}
+	return "", ""
 }
 
 // inHead returns the path of the matrix that HEAD has for dir. It has none where nothing was ever committed.

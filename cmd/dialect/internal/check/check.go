@@ -82,7 +82,7 @@ func (c *Checker) MatrixOf(s *project.Script) (*Matrix, error) {
 	}
 	path, name, err := project.FindMatrix(dir, c.o.Routing)
 	if err != nil {
-		return nil, err
+		return nil, project.Gone(dir, err)
 	}
 	return c.Matrix(path, name, dir), nil
 }

@@ -3,7 +3,10 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
@@ -68,6 +72,9 @@ func newTrust(u *ui) *cobra.Command {
 func (f *trustFlags) trust(u *ui) error {
 	ctx := context.Background()
 	m, findings, err := loadMatrix(f.routing)
+	if f.remove {
+		return f.unpin(u, m, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -75,18 +82,6 @@ func (f *trustFlags) trust(u *ui) error {
 		return exit.Failf(exit.Fault, "the matrix %s does not load: %s", m.Name, findings.Summary()).Hint("`dialect check` says what is wrong")
 	}
 	pm := resolve.Matrix(m)
-	if f.remove {
-		was, err := policy.Remove(m.Root)
-		if err != nil {
-			return exit.Failf(exit.Internal, "%v", err)
-		}
-		if !was {
-			u.Notef("nothing was pinned for %s", m.Root)
-			return nil
-		}
-		u.Notef("removed the pin of %s: verdicts compare the matrix with HEAD", m.Root)
-		return nil
-	}
 	old, err := policy.Load(m.Root)
 	if err != nil && f.show {
 		return exit.Failf(exit.Refused, "%v", err)
@@ -137,6 +132,37 @@ func (f *trustFlags) trust(u *ui) error {
 	if err := (store.Place{Name: f.store}).Trust(pin, userName()); err != nil {
 		u.Warnf("the pin holds, and was not recorded in the store: %v", err)
 	}
+	return nil
+}
+
+// unpin removes the pin of the project of m, or, where err says that there is no matrix, of the nearest folder that has one.
+func (f *trustFlags) unpin(u *ui, m *routing.Matrix, err error) error {
+	root, werr := os.Getwd()
+	switch {
+	case err == nil:
+		root = m.Root
+	case !errors.Is(err, routing.ErrNotFound) || werr != nil:
+		return err
+	default:
+		for at := root; ; at = filepath.Dir(at) {
+			if policy.IsPinned(at) {
+				root = at
+				break
+			}
+			if at == filepath.Dir(at) {
+				return err
+			}
+		}
+	}
+	was, err := policy.Remove(root)
+	if err != nil {
+		return exit.Failf(exit.Internal, "%v", err)
+	}
+	if !was {
+		u.Notef("nothing was pinned for %s", root)
+		return nil
+	}
+	u.Notef("removed the pin of %s: verdicts compare the matrix with HEAD", root)
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
@@ -108,7 +109,11 @@ func Examine(o Options) *Report {
 	m, found, err := project.LoadMatrix(o.Dir, o.Routing)
 	if err != nil {
 		advice := "`dialect init` makes one"
-		if errors.Is(err, routing.ErrNotFound) { // which says so
+		var lost *project.LostError
+		switch {
+		case errors.As(err, &lost):
+			advice = exit.Restore("HEAD", lost.Path)
+		case errors.Is(err, routing.ErrNotFound): // which says so
 			advice = ""
 		}
 		r.say(broken, "matrix", advice, "%v", err)
@@ -262,6 +267,9 @@ func advice(m *routing.Matrix, d diag.Diagnostic) string {
 	for _, b := range m.Bindings {
 		if b.Kind == plan.Process && b.Template != nil && strings.Contains(d.Message, fmt.Sprintf("of %q ", b.Name)) {
 			if _, install := survey.Missing(m.Root, b.AbsDir(m.Root), strings.Fields(b.Tool())); install != "" {
+				return install
+			}
+			if _, _, install := survey.Absent(m, b); install != "" {
 				return install
 			}
 			if b.Hint != "" && !b.Pack { // those of packs say what to do about a finding

@@ -125,6 +125,8 @@ func TestMissing(t *testing.T) {
 			"broken install: test_x needs node_modules, which is not installed -> npm install"},
 		"a tool of Node, below": {map[string]string{"routing.toml": "[commands.check_x]\nverb = \"check\"\nnoun = \"x\"\ntool = \"web/node_modules/.bin/eslint .\"\ncwd = \"web\"\n", "web/pnpm-lock.yaml": ""},
 			"broken tool: the program \"web/node_modules/.bin/eslint\" of \"check_x\" was not found -> pnpm install --frozen-lockfile"},
+		"what the setup of clean checkouts installs": {map[string]string{"routing.toml": "[clean]\nsetup = [\"python3 -m venv .venv\", \".venv/bin/python -m pip install -r requirements.txt\"]\nlocks = [\"requirements.txt\"]\n[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \".venv/bin/python -m pytest -q\"\n", "requirements.txt": "pytest"},
+			"broken tool: the program \".venv/bin/python\" of \"test_x\" was not found -> python3 -m venv .venv && .venv/bin/python -m pip install -r requirements.txt"},
 		"a module of Python": {map[string]string{"routing.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"python3 -m no_such_module_here -q\"\n"},
 			"broken install: test_x needs the Python module no_such_module_here, which is not installed -> python3 -m pip install no_such_module_here"},
 	} {

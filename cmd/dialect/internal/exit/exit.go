@@ -8,6 +8,9 @@ import (
 
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/suggest"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/report"
 )
 
 // The exit statuses; [Table] says which command ends with which.
@@ -83,8 +86,17 @@ func NoMatrix(err error) error {
 		return nil
 	}
 	f := Failf(Fault, "%w", err)
-	if errors.Is(err, routing.ErrNotFound) {
+	var lost *project.LostError
+	switch {
+	case errors.As(err, &lost):
+		f.Hint("%s", Restore("HEAD", lost.Path))
+	case errors.Is(err, routing.ErrNotFound):
 		f.Hint("--routing FILE names a matrix elsewhere")
 	}
 	return f
+}
+
+// Restore is the command that brings a matrix back that a commit has, and that is gone here: it takes the place of nothing.
+func Restore(commit, path string) string {
+	return report.Command([]string{"git", "checkout", commit, "--", place.Short(path)})
 }

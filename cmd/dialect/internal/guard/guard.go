@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
@@ -30,6 +31,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/notary"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/tempdir"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // socketName is the name of the notary's socket in the folder of a session.
@@ -154,7 +156,12 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 		}
 	}
 	n, err := notary.Open(ctx, c)
-	if err != nil {
+	switch {
+	case errors.Is(err, workspace.ErrNoCommit):
+		f := inquiry.NoCommit(ctx, "--base", o.Root, o.Base, err)
+		f.Status = process.StatusNotBegun
+		return nil, f
+	case err != nil:
 		return nil, err
 	}
 	served, stop := context.WithCancel(ctx)

@@ -112,7 +112,7 @@ func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error
 		q.unusable = err
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	}
-	q.culprit = culprit(res, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })
+	q.culprit, q.several = culprit(res, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })
 	return res, nil
 }
 
@@ -173,8 +173,8 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 		}
 		for _, m := range res.Leaves() {
 			if v, _ := m.Parse(); m.SHA == r.SHA {
-				if list := q.matrix.Inputs[v.(*receipts.Receipt).Binding]; len(list) > 0 {
-					res.Refusals[i].Message += ": " + strings.Join(list, ", ")
+				if text := q.differ(v.(*receipts.Receipt).Binding); text != "" {
+					res.Refusals[i].Message += ": " + text
 				}
 			}
 		}

@@ -89,7 +89,7 @@ func (q *Question) answerFromBundle(stdin io.Reader, file, id string) (*verify.R
 	case err != nil:
 		return nil, err
 	}
-	q.culprit = culprit(res, book.Entry)
+	q.culprit, q.several = culprit(res, book.Entry)
 	q.statement, q.voucher = book.Notary()
 	return res, nil
 }

@@ -2,7 +2,7 @@
 // the trusted rules and of the present files, has the log answer it, and says what the answer
 // is, what it rests on, and what to do where it is no.
 //
-// It is one package of up to 3,200 lines because the words of an answer, and the command that comes next, depend on all
+// It is one package of up to 3,500 lines because the words of an answer, and the command that comes next, depend on all
 // that was asked: the files, the rules, the flags and the store.
 package inquiry
 
@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,6 +96,7 @@ type Question struct {
 	ungated     []string                            // prefixes of receipts that a gate would make VERIFIED
 	gateFor     []string                            // what that gate has to require
 	culprit     *receipts.Receipt                   // of the gravest refusal, if that is about one
+	several     bool                                // other lines of its script failed with it
 	ofCommit    func(script, whole string) []string // how to test the commit that is asked about
 	apart       bool                                // that commit is tested in another folder
 	uncommitted bool                                // what is not committed has to be before the commit that is asked about can be tested
@@ -102,6 +104,7 @@ type Question struct {
 	gitRoot     string                              // of the worktree that nested are in
 	beyond      string                              // how the files that were tested differ from the commit that is asked about
 	lost        string                              // path of the matrix that HEAD has and that is gone here
+	restore     []string                            // what brings back a matrix that is gone
 	pinned      bool                                // the matrix that is gone is one that the user has pinned
 	remedy      string                              // what to do where all that changed is new
 	lacks       bool                                // the commit that is asked about, or the base, has no matrix
@@ -161,7 +164,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	} else {
 		q.commit, m, findings, err = project.LoadMatrixOf(ctx, rev, dir, o.Routing)
 		if q.commit == nil {
-			return nil, noCommit(ctx, "--tree", dir, rev, err)
+			return nil, NoCommit(ctx, "--tree", dir, rev, err)
 		}
 	}
 	lacks := err == nil && rev != "" && project.IsAbsent(m)
@@ -183,7 +186,10 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		return nil, &Unloadable{f}
 	}
 	if wd, err := os.Getwd(); err == nil {
-		if at := place.From(q.root, wd); at != "." && filepath.IsLocal(at) {
+		switch at := place.From(q.root, wd); {
+		case !filepath.IsLocal(at):
+			q.Query.Root = filepath.ToSlash(place.Short(q.root))
+		case at != ".":
 			q.From = at
 		}
 	}
@@ -197,7 +203,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		case err != nil && o.Base == "":
 			return nil, exit.Failf(exit.Refused, "%v", err)
 		case err != nil:
-			return nil, noCommit(ctx, "--base", dir, o.Base, err)
+			return nil, NoCommit(ctx, "--base", dir, o.Base, err)
 		}
 		if o.Base != "" && q.Level > receipts.LevelHash && !workspace.IsHash(o.Base) {
 			return nil, exit.Usagef("--base %s: with --key, the base must be a full commit hash: anyone who can write to the repository can move a branch or tag", o.Base).
@@ -207,6 +213,13 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 			state.Unseen = fmt.Sprintf("%s has no %s: nothing says what its files have to pass", rev, m.Name)
 			if o.Base == "" {
 				state.Changes = nil // all of it: the commit is older than the matrix
+			}
+		}
+		for i := range state.Changes {
+			if c := &state.Changes[i]; rev != "" {
+				if c.Of, c.In = state.Against, rev; state.Kind == policy.Pinned {
+					c.Of = "pin"
+				}
 			}
 		}
 		q.state, q.trusted, q.Policy = state, baseline, state.Complaint()
@@ -295,7 +308,7 @@ func NamedTree(ctx context.Context, name string, o Options) (*receipts.Tree, err
 		case len(name) == 40 && strings.Trim(name, "0123456789abcdef") == "":
 			return &receipts.Tree{Tree: name}, nil // a tree, not a commit
 		}
-		return nil, noCommit(ctx, "--tree", ".", name, err)
+		return nil, NoCommit(ctx, "--tree", ".", name, err)
 	}
 	q, err := New(ctx, o, "")
 	switch {
@@ -329,10 +342,10 @@ func (q *Question) lose(ctx context.Context, dir string, err error) bool {
 	if path == "" {
 		return false
 	}
-	q.lost, q.root = place.Short(path), filepath.Dir(path)
-	q.state.Unseen = q.lost + " is gone: HEAD has it"
+	q.lost, q.root = path, filepath.Dir(path)
+	q.state.Unseen = (&project.LostError{Path: path}).Error()
 	if q.pinned {
-		q.state.Unseen = q.lost + " is gone: your pin has it"
+		q.state.Unseen = place.Short(path) + " is gone: your pin has it"
 	}
 	q.Policy = q.state.Unseen
 	return true
@@ -542,10 +555,17 @@ func passing(steps []*plan.Step, f func(*plan.Step)) {
 }
 
 // checkState refuses a folder for --state that proves nothing: one that cannot be used, or
-// in which the writers of the store write.
-func checkState(dir, store string) error {
+// in which the writers of the store write. What it makes for that does not stay.
+func checkState(dir, store string) (err error) {
 	if dir == "" {
 		return nil
+	}
+	if _, lerr := os.Lstat(dir); errors.Is(lerr, fs.ErrNotExist) {
+		defer func() {
+			if err != nil {
+				_ = os.Remove(dir) // which is empty, or not made
+			}
+		}()
 	}
 	real, err := place.Real(dir)
 	if err != nil {

@@ -3,7 +3,6 @@ package inquiry
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,7 +33,10 @@ import (
 
 // run is the command line of a run whose gate has what was asked for: the store, the matrix,
 // the session, the nonce and the key.
-func (q *Question) run(args ...string) string {
+func (q *Question) run(args ...string) string { return q.recorded("run", q.flags(args)) }
+
+// flags are the arguments of [Question.run], with args behind.
+func (q *Question) flags(args []string) []string {
 	var words []string
 	if q.Clean {
 		words = append(words, "--clean")
@@ -42,12 +44,23 @@ func (q *Question) run(args ...string) string {
 	if q.o.Routing != "" {
 		words = append(words, "--routing", q.o.Routing)
 	}
-	return q.recorded("run", slices.Concat(words, q.sessionFlags(), args))
+	return slices.Concat(words, q.sessionFlags(), args)
 }
 
-// recorded is a subcommand whose receipts have the level that was asked for, in the store that was. A notary has rules and a store
-// of its own, and gives its level to what runs in its session.
+// noScript stands in a command for a script that nobody knows: the command is then no more than [advice].
+const noScript = "SCRIPT"
+
+// recorded is a subcommand whose receipts have the level that was asked for, in the store that was. Without a script it is a comment.
 func (q *Question) recorded(name string, args []string) string {
+	command := q.command(name, args)
+	if slices.Contains(args, noScript) {
+		return advice("run the script that has these lines: %s", command)
+	}
+	return command
+}
+
+// command is [Question.recorded] as one would type it. A notary has rules and a store of its own, and gives its level to what runs in its session.
+func (q *Question) command(name string, args []string) string {
 	switch {
 	case q.Level == receipts.LevelHash:
 		return report.Command(slices.Concat([]string{"dialect", name}, q.storeFlags(), args))
@@ -91,14 +104,24 @@ func (q *Question) storeFlags() []string {
 	return []string{"--store", place.Short(q.path)}
 }
 
+// folders are those that a script may be in: the project, and, where the asker named a matrix elsewhere, which then binds it, the working directory.
+func (q *Question) folders() []string {
+	if wd, err := os.Getwd(); err == nil && q.Query.Root != "" && q.o.Routing != "" {
+		return []string{q.root, wd}
+	}
+	return []string{q.root}
+}
+
 // scriptOf returns the script that a line of a run is in, as a path from here; empty if it
 // is not a file of this project. The log has the name as the user of the run wrote it; the
 // document of the run, where it is kept, the whole path. Both are the words of who wrote the
-// store: what lies outside of the project, under another matrix, is not recommended.
+// store: what lies outside of its folders, under another matrix, is not recommended.
 func (q *Question) scriptOf(run, name string) string {
 	inside := func(path string) bool {
-		rel, err := filepath.Rel(q.root, path)
-		return err == nil && filepath.IsLocal(rel) && place.Exists(path)
+		return place.Exists(path) && slices.ContainsFunc(q.folders(), func(dir string) bool {
+			rel, err := filepath.Rel(dir, path)
+			return err == nil && filepath.IsLocal(rel)
+		})
 	}
 	if d, err := (history.Documents{Archive: q.logs}).Read(run); err == nil && d.Script.Path != "" && (name == "" || filepath.Base(name) == filepath.Base(d.Script.Path)) && inside(d.Script.Path) {
 		return place.Short(d.Script.Path)
@@ -146,10 +169,11 @@ func (q *Question) script(g *receipts.Gate, members []*receipts.Entry) string {
 	if rules == nil {
 		rules = &routing.Matrix{Root: q.root}
 	}
-	if name, _ := project.DefaultScript(q.root, rules); name != "" && place.Exists(name) {
+	folders := q.folders()
+	if name, _ := project.DefaultScript(folders[len(folders)-1], rules); name != "" && place.Exists(name) {
 		return place.Short(name)
 	}
-	return "SCRIPT"
+	return noScript
 }
 
 // leftBehind says where files go that are not part of the project.
@@ -248,13 +272,11 @@ func (q *Question) runRequired(script string) string {
 func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script string, culprit *receipts.Receipt, rev string) []string {
 	whole := q.run(script)
 	switch {
-	case script != "SCRIPT":
-	case q.matrix.Path == "":
+	case q.matrix.Path == "" && len(q.restore) == 0:
 		whole = "dialect init"
+	case script != noScript:
 	case len(q.lines) > 0: // of a script that is gone
 		whole = q.runRequired(script)
-	default:
-		whole = advice("run the script that has these lines: %s", whole)
 	}
 	if q.remedy != "" && q.ofCommit == nil && refused.Reason == receipts.TreeChanged {
 		return []string{advice("%s", q.remedy), whole}
@@ -265,21 +287,31 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 			advice("settle it once it is known how it ended, and gate it then: %s", report.Command(slices.Concat([]string{"dialect", "receipts", "settle"}, q.storeFlags(), []string{"--status", "STATUS", refused.SHA.Short()}))),
 			q.gate(q.o.Require, refused.SHA.Short())}
 	case receipts.NotSucceeded, receipts.Superseded:
-		list := []string{advice("%s", q.cure(culprit, refused.SHA))}
+		list := q.cure(culprit, refused.SHA)
 		if culprit == nil || culprit.Place != q.Place {
 			return append(list, whole) // a run of another project began it, which by itself would record elsewhere
 		}
-		if refused.Reason == receipts.Superseded && fromExec(culprit) && script != "SCRIPT" {
+		if refused.Reason == receipts.Superseded && fromExec(culprit) && script != noScript {
 			// Its words are those of a line, which only a line takes back.
 			return append(list, whole)
 		}
-		list = append(list, q.again(culprit, refused.SHA)...)
+		if q.several && !fromExec(culprit) && q.scriptFor(culprit, "") != "" {
+			flags := []string{"--failed", q.scriptFor(culprit, "")}
+			if culprit.Clean != nil && !q.Clean {
+				flags = append([]string{"--clean"}, flags...)
+			}
+			list = append(list, q.run(flags...))
+		} else {
+			list = append(list, q.again(culprit, refused.SHA)...)
+		}
 		if culprit.Binding != "" && verify.IsScript(culprit.Line.File.Text) {
 			list = append(list, q.run(q.as(culprit, false, q.scriptFor(culprit, script))...))
 		} else if q.commandOf(culprit) != nil { // a pass of it alone gates no script
 			list = append(list, whole)
 		}
 		return list
+	case receipts.InputsChanged:
+		return append(q.install(culprit, ""), whole)
 	case receipts.FlakyPass:
 		return q.nextOfFlaky(culprit, refused.SHA, script)
 	case receipts.OtherPolicy:
@@ -294,12 +326,8 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	case receipts.Tampered, receipts.NotInLog:
 		return q.nextOfTampered()
 	case receipts.Degraded:
-		var other *regular.NotFolderError
-		switch hint := store.Remedy(q.unusable); {
-		case hint != "":
+		if hint := store.Remedy(q.unusable); hint != "" {
 			return []string{advice("%s", hint)}
-		case errors.As(q.unusable, &other): // which says what to remove
-			return []string{whole}
 		}
 		aside := q.path + ".bad"
 		for i := 2; place.Exists(aside) && i < 100; i++ { // which may be evidence, too
@@ -355,7 +383,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		if verdict == verify.Tampered {
 			return q.nextOfGone()
 		}
-		if verdict == verify.Missing && script == "SCRIPT" && len(q.lines) > 0 {
+		if verdict == verify.Missing && script == noScript && len(q.lines) > 0 {
 			return []string{q.runRequired(script)}
 		}
 	}
@@ -385,26 +413,22 @@ func cachesIn(message string) (names []string) {
 	return names
 }
 
-// cure says what to do about a failed line before it runs again: its inputs may be what is missing, or a package that was not to be had.
-func (q *Question) cure(r *receipts.Receipt, sha receipts.Hash) string {
-	var gone []string
-	if r != nil && r.Place == q.Place && r.Clean == nil {
-		for _, name := range q.matrix.Inputs[r.Binding] {
-			if found, err := filepath.Glob(filepath.Join(q.root, filepath.FromSlash(name))); err == nil && len(found) == 0 && !strings.Contains(name, "**") {
-				gone = append(gone, name)
-			}
-		}
+// cure is what to do about a failed line before it runs again: its inputs may be what is missing, or a package that was not to be had.
+func (q *Question) cure(r *receipts.Receipt, sha receipts.Hash) []string {
+	fix := "fix it"
+	if q.commit != nil {
+		fix = "fix it, commit that"
 	}
-	if len(gone) > 0 {
-		return "these inputs are not there: " + strings.Join(gone, ", ") + "; install what makes them, or fix it, then:"
+	if list := q.install(r, ", or "+fix); list != nil {
+		return list
 	}
 	switch line, command := q.unfetched(r, sha); {
 	case command != "":
-		return fmt.Sprintf("its output says that a package could not be fetched (%s): run `%s`, or fix it, then:", line, command)
+		return []string{advice("its output says that a package could not be fetched (%s): run `%s`, or %s, then:", line, command, fix)}
 	case line != "":
-		return fmt.Sprintf("its output says that a package could not be fetched (%s): look at the network, or fix it, then:", line)
+		return []string{advice("its output says that a package could not be fetched (%s): look at the network, or %s, then:", line, fix)}
 	}
-	return "fix it, then:"
+	return []string{advice("%s, then:", fix)}
 }
 
 // nextOfFlaky is what to do about a pass after a failure, whose receipt is culprit, on the same files. Only a person may say that the failure does not
@@ -426,7 +450,7 @@ func (q *Question) nextOfFlaky(culprit *receipts.Receipt, sha receipts.Hash, scr
 	if line != "" {
 		list = append(list, advice("its output said that a package could not be fetched: %s", line))
 	}
-	decides := fmt.Sprintf("a person decides that the failure does not matter, and says why: `%s`", q.run("--accept-flaky", "REASON", script))
+	decides := fmt.Sprintf("a person decides that the failure does not matter, and says why: `%s`", q.command("run", q.flags([]string{"--accept-flaky", "REASON", script})))
 	text := fmt.Sprintf("if what the tools depend on was installed since, name a file that this changed, which must lie in the project, in %s, inputs = [\"PATH\"]; commit that, and run again:", table)
 	switch {
 	case clean: // where inputs excuse nothing, unless a setup installed others
@@ -529,6 +553,7 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		return []string{"cd " + report.Command([]string{filepath.Dir(folder)}) + " && dialect verify"}
 	}
 	first := res.Refusals[0]
+	q.restore = q.nextOfNoMatrix()
 	script := q.script(res.Body, res.Members)
 	list := q.next(first, res.Verdict, script, q.culprit, rev)
 	if len(q.nested) > 0 {
@@ -542,7 +567,10 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		list = slices.Concat([]string{advice("gate the receipt%s:", plural(n)), q.gate(q.gateFor, q.ungated...), advice("or run again:")}, list)
 	}
 	if q.commit != nil && (res.Verdict == verify.Failed || res.Verdict == verify.Flaky) {
-		list = slices.Insert(list, 0, advice("the question is about a commit: commit what fixes it, run that, and ask about the new commit"))
+		list = append(list, advice("then ask about the new commit"))
+	}
+	if first.Reason != receipts.OtherPolicy && q.bundle == "" { // nothing runs without a matrix
+		list = slices.Concat(q.restore, list)
 	}
 	if q.bundle != "" && first.Reason != receipts.Tampered && q.Level != receipts.LevelNotary {
 		list = append(list, advice("then, or if the bundle leaves a record out, export it again where the store is: dialect receipts export --bundle g-... >FILE"))
@@ -696,25 +724,36 @@ func (q *Question) nextOfGate(d receipts.Decision, ids []string, get func(id str
 	case receipts.FlakyPass:
 		return []string{advice("a person decides that the failure does not matter, and says why: %s", q.gate(q.o.Require, slices.Concat([]string{"--accept-flaky", "REASON"}, ids)...))}
 	case receipts.NotCovered:
-		return []string{advice("name a receipt of each command that is required, or run them:"), q.runRequired("SCRIPT")}
+		return []string{advice("name a receipt of each command that is required, or run them:"), q.runRequired(noScript)}
 	}
 	return q.nextOfDecision(d, get)
 }
 
-// culprit returns the receipt of the gravest refusal; nil if it is about none. get finds a
-// record.
-func culprit(res *verify.Result, get func(id string) (receipts.Entry, error)) *receipts.Receipt {
-	i := slices.IndexFunc(res.Refusals, func(r receipts.Refusal) bool { return !r.SHA.IsZero() })
-	if i != 0 {
-		return nil
+// culprit returns the receipt of the gravest refusal; nil if it is about none. several reports whether other lines failed in the same run of its
+// script, too. get finds a record.
+func culprit(res *verify.Result, get func(id string) (receipts.Entry, error)) (first *receipts.Receipt, several bool) {
+	of := func(r receipts.Refusal) *receipts.Receipt {
+		e, err := get(r.SHA.String())
+		if r.SHA.IsZero() || err != nil {
+			return nil
+		}
+		v, _ := e.Parse()
+		receipt, _ := v.(*receipts.Receipt)
+		return receipt
 	}
-	e, err := get(res.Refusals[0].SHA.String())
-	if err != nil {
-		return nil
+	for i, r := range res.Refusals {
+		switch {
+		case i == 0:
+			if first = of(r); first == nil || r.Reason != receipts.NotSucceeded {
+				return first, false
+			}
+		case r.Reason == receipts.NotSucceeded:
+			if other := of(r); other != nil && other.Run == first.Run && other.Line.File.Text == first.Line.File.Text && other.Line.Number != first.Line.Number {
+				return first, true
+			}
+		}
 	}
-	v, _ := e.Parse()
-	r, _ := v.(*receipts.Receipt)
-	return r
+	return first, false
 }
 
 // CheckIDs refuses what cannot be the id of a record, with what was meant, perhaps.

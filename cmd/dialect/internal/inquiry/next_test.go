@@ -2,6 +2,9 @@ package inquiry
 
 import (
 	"crypto/sha256"
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +60,34 @@ func TestLike(t *testing.T) {
 	} {
 		if got := like(c.word, c.was); got != c.want {
 			t.Errorf("%q, %+v: %v", c.word, c.was, got)
+		}
+	}
+}
+
+// TestDiffer: of alternatives in one folder those count that are there; a folder that is gone stands for all in it.
+func TestDiffer(t *testing.T) {
+	q := asked(t)
+	for _, c := range []struct {
+		inputs, there []string
+		want          string
+	}{
+		{[]string{"node_modules/.package-lock.json", "node_modules/.yarn-integrity"}, nil, "not there: node_modules"},
+		{[]string{"node_modules/.package-lock.json", "node_modules/.yarn-integrity"}, []string{"node_modules/.package-lock.json"}, "node_modules/.package-lock.json"},
+		{[]string{".venv/cfg", ".venv/*/RECORD", "lock"}, []string{".venv/x"}, "not there: .venv/cfg, .venv/*/RECORD, lock"},
+		{[]string{".venv/cfg", "lock"}, []string{"lock"}, "lock; not there: .venv"},
+		{[]string{"**/*.lock", "*/x"}, nil, "**/*.lock; not there: */x"},
+	} {
+		if err := errors.Join(os.RemoveAll("node_modules"), os.RemoveAll(".venv"), os.RemoveAll("lock")); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range c.there {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		q.matrix.Inputs = map[string][]string{"a": c.inputs}
+		if got := q.differ("a"); got != c.want {
+			t.Errorf("%q with %q: %s, want %s", c.inputs, c.there, got, c.want)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func TestNextOfRefusals(t *testing.T) {
 			q.rules = &routing.Matrix{Root: q.root, Bindings: []*routing.Binding{{Name: "test_go", Pack: true, Syntax: &tomltree.Value{}}}}
 		}, []string{"# a person decides that the failure does not matter, and says why: `" + run + "--accept-flaky REASON q.dlct`", "# or find out why it failed (dialect log" + store + "abcd", run + "q.dlct"}},
 		{"flaky in a clean checkout", receipts.FlakyPass, "q.dlct", &receipts.Receipt{Binding: "test_go", Line: line, Clean: &receipts.Clean{}}, nil, []string{"# it failed in a clean checkout", run + "q.dlct", "# or a person"}},
-		{"failed without its inputs", receipts.NotSucceeded, "q.dlct", bound, func(q *Question) { q.matrix.Inputs = map[string][]string{"test_go": {"q.dlct", "vendor/*", "deep/**"}} }, []string{"# these inputs are not there: vendor/*; install what makes them, or fix it, then:", run + "q.dlct:3", run + "q.dlct"}},
+		{"failed without its inputs", receipts.NotSucceeded, "q.dlct", bound, func(q *Question) { q.matrix.Inputs = map[string][]string{"test_go": {"q.dlct", "vendor/*", "deep/**"}} }, []string{"# these inputs are not there: vendor; install what makes them, or fix it, then:", run + "q.dlct:3", run + "q.dlct"}},
 		{"outside", receipts.Outside, "q.dlct", nil, nil, []string{run + "q.dlct"}},
 		{"not covered", receipts.NotCovered, "q.dlct", nil, func(q *Question) { q.lines = []string{"A", "B"} }, []string{"printf '%s\\n' A B | dialect run"}},
 		{"not covered in a commit", receipts.NotFinal, "q.dlct", nil, func(q *Question) { q.ofCommit = func(_, whole string) []string { return []string{"in: " + whole} } }, []string{"in: " + run + "q.dlct"}},
@@ -89,7 +89,7 @@ func TestNextOfRefusals(t *testing.T) {
 		{"a store of somebody else", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = &fs.PathError{Op: "open", Path: "s.db", Err: fs.ErrPermission} }, []string{"# it belongs to another user"}},
 		{"a store on a full disk", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = fmt.Errorf("%w: x", sqlite.ErrNoRoom) }, []string{"# make room on its disk"}},
 		{"a store on a disk that can only be read", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = syscall.EROFS }, []string{"# its file system can only be read"}},
-		{"a store without a folder", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = &regular.NotFolderError{Path: "my store", Is: "a symbolic link"} }, []string{run + "q.dlct"}},
+		{"a store without a folder", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = &regular.NotFolderError{Path: "my store", Is: "a symbolic link"} }, []string{"# once it is removed, run again; or name a store elsewhere: --store PATH"}},
 		{"files that are gone", receipts.Inexact, "q.dlct", nil, nil, []string{"# what tools leave behind", run + "q.dlct"}},
 		{"inexact", receipts.Inexact, "q.dlct", nil, func(q *Question) { q.Commit = true }, []string{"# commit or remove what a clone of REV", run + "q.dlct"}},
 		{"caches", receipts.Inexact, "q.dlct", nil, func(q *Question) { q.Commit = true }, []string{"# name the caches in routing.toml, caches = [\".mypy_cache\", \".pytest_cache\"] in [defaults], or in a tracked .gitignore; commit that, and what else a clone of REV", run + "q.dlct"}},

@@ -7,8 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -22,10 +25,8 @@ func (q *Question) nextOfPolicy(whole string) []string {
 	switch {
 	case q.Policy == "": // the gate is of other rules, the present ones are the trusted
 		return []string{whole}
-	case q.lost != "" && q.pinned:
-		return []string{advice("restore the matrix: your pin is of it")}
 	case q.lost != "":
-		return []string{report.Command([]string{"git", "checkout", "HEAD", "--", q.lost})}
+		return q.nextOfNoMatrix()
 	case q.matrix.Path == "" && q.state.Unseen != "": // HEAD cannot say
 		return []string{advice("git fsck names what is missing, and git fetch may bring it; then ask again")}
 	case q.state.Above != "":
@@ -52,10 +53,55 @@ func (q *Question) nextOfPolicy(whole string) []string {
 		return []string{advice("if it lies outside of the repository, no commit has it: move it in or, without --base, review it and pin it:"), "dialect trust"}
 	case q.o.Base != "":
 		return []string{advice("review the difference, then name the commit that you trust with --base%s", q.own())}
+	case q.commit != nil && !q.isHere():
+		return []string{advice("%s", q.otherMatrix())}
 	case q.state.Kind == policy.Pinned:
 		return []string{advice("review the difference, then pin it:"), "dialect trust"}
 	}
 	return []string{advice("review the difference, then commit it, name the commit that you trust with --base, or pin it:"), "dialect trust"}
+}
+
+// isHere reports whether the matrix of the commit that is asked about is that of this folder, which `dialect trust` pins.
+func (q *Question) isHere() bool {
+	m, _, err := project.LoadMatrix(q.root, q.o.Routing)
+	return err == nil && !project.IsAbsent(m) && resolve.Matrix(m).SHA256 == q.matrix.SHA256
+}
+
+// otherMatrix says what to do about a commit whose matrix is neither the trusted one nor that of this folder.
+func (q *Question) otherMatrix() string {
+	text := "review the difference, then name a commit with --base whose matrix you trust" + q.own()
+	if q.state.Kind != policy.Pinned {
+		return text
+	}
+	if m, _, err := project.LoadMatrix(q.root, q.o.Routing); err == nil && !project.IsAbsent(m) {
+		if s, err := project.Check(context.Background(), resolve.Matrix(m), ""); err == nil && s.Complaint() == "" {
+			return "your pin is of the matrix in this folder, and the commit has another one: commit the pinned one, run, and ask about the new commit; or " + text
+		}
+	}
+	return "your pin is of a matrix that neither the commit nor this folder has: " + text
+}
+
+// nextOfNoMatrix is what brings back the matrix of this folder where there is none any more; nil where one is here, or nobody knows of one.
+func (q *Question) nextOfNoMatrix() []string {
+	switch {
+	case q.lost != "" && q.pinned:
+		return []string{advice("restore the matrix: your pin is of it")}
+	case q.lost != "":
+		return []string{exit.Restore("HEAD", q.lost)}
+	case q.matrix.Path != "":
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	path, commit := project.Former(ctx, q.root)
+	if path == "" {
+		return nil
+	}
+	command := exit.Restore(commit[:12], path)
+	if q.commit != nil {
+		command += " && " + committed("The matrix of dialect") + " -- " + report.Command([]string{place.Short(path)})
+	}
+	return []string{advice("HEAD has no %s any more, and %s has one: bring it back, or make another one with `dialect init`:", place.Short(path), commit[:12]), command}
 }
 
 // commitMatrix is the command that commits the matrix.

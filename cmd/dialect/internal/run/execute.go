@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
@@ -70,7 +71,7 @@ func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 	}
 	if opt.Store != nil && !o.DeferGate { // else no gate will say it
 		if opt.Policy, err = recording.Policy(sig.Context, m, o.Base, o.Budget.Timeout); err != nil {
-			return exit.Usagef("%v", err)
+			return inquiry.NoCommit(sig.Context, "--base", m.Root, o.Base, err)
 		}
 	}
 	if o.Far.On() {

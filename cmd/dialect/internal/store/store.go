@@ -29,6 +29,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/records"
+	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -147,14 +148,11 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 
 // unusable returns f, which says that a store cannot be used, with what to do about err. reads says that nothing was to be written.
 func unusable(f *exit.Failure, err error, reads bool) error {
-	var other *regular.NotFolderError
 	switch hint := Remedy(err); {
 	case !reads && errors.Is(err, syscall.EROFS): // of records that are in this store
 		return f.Hint("its file system can only be read: do it where it can be written, since no other store has these records")
 	case hint != "":
 		return f.Hint("%s", hint)
-	case errors.As(err, &other): // which says it
-		return f
 	}
 	return f.Hint("move it away to begin a new one")
 }
@@ -165,7 +163,13 @@ func unusable(f *exit.Failure, err error, reads bool) error {
 func Remedy(err error) string {
 	var broken *sqlite.UnusableError
 	var foreign sqlite.ForeignError
+	var other *regular.NotFolderError
 	switch {
+	case errors.As(err, &other):
+		if path := linked(other.Path); path != "" {
+			return "the link leads to a store, which another project may have: name it with --store " + report.Command([]string{place.Short(path)}) + "; or, once the link is removed, run again"
+		}
+		return "once it is removed, run again; or name a store elsewhere: --store PATH"
 	case errors.As(err, &broken) && errors.As(err, &foreign) && archive.Project(broken.Path) == "":
 		return "dialect did not make what stands there: name another path for the store: --store PATH"
 	case errors.Is(err, sqlite.ErrBusy):
@@ -180,6 +184,20 @@ func Remedy(err error) string {
 		return "its file system can only be read: name a store elsewhere: --store PATH"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return "raise `ulimit -n`, then try again: the records are still there"
+	}
+	return ""
+}
+
+// linked returns the path of the store that is where a link leads which takes the place of a folder of stores, or of the folder around it; empty if
+// none is there.
+func linked(folder string) string {
+	name := strings.TrimPrefix(archive.Store(""), archive.Folder+string(filepath.Separator))
+	if filepath.Base(folder) != archive.Folder {
+		name = filepath.Base(name)
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	if path := filepath.Join(real, name); err == nil && real != folder && place.Exists(path) {
+		return path
 	}
 	return ""
 }

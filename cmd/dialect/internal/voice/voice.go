@@ -3,6 +3,7 @@
 package voice
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -235,7 +236,7 @@ func (v *Voice) Change(c policy.Change) error {
 	case max(len(c.Old), len(c.New)) > maxDiff:
 		why = fmt.Sprintf("it is too large to show how: it had %d bytes, and has %d", len(c.Old), len(c.New))
 	default:
-		return v.Diff("trusted/"+c.Path, c.Old, "present/"+c.Path, c.New)
+		return v.Diff(cmp.Or(c.Of, "trusted")+"/"+c.Path, c.Old, cmp.Or(c.In, "present")+"/"+c.Path, c.New)
 	}
 	_, err := fmt.Fprintf(v.Out, "%s differs; %s\n", diag.Printable(c.Path), why)
 	return err

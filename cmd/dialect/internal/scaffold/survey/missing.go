@@ -7,6 +7,8 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/habit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/settings"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/place"
 )
 
 // Missing says what a command needs that is not installed, and the command that installs it; what is empty
@@ -75,4 +77,32 @@ func Installed(dir string) bool {
 		}
 	}
 	return true
+}
+
+// Absent says by files alone what of the project's own a process binding of m needs that is not installed, the command that installs it, and the
+// folder in which that runs: the package manager installs packages of Node, and the setup of clean checkouts a program that the project has for
+// itself. what is empty if nothing is known to be missing.
+func Absent(m *routing.Matrix, b *routing.Binding) (what, dir, install string) {
+	words := strings.Fields(b.Tool())
+	if len(words) == 0 {
+		return "", "", ""
+	}
+	program := filepath.FromSlash(words[0])
+	own := strings.Contains(words[0], "/") && filepath.IsLocal(program) && !place.Exists(filepath.Join(m.Root, program))
+	if !strings.HasPrefix(filepath.Base(program), "python") { // which [Missing] starts
+		if what, install = Missing(m.Root, b.AbsDir(m.Root), words); what != "" && install != "" {
+			return what, b.AbsDir(m.Root), install
+		}
+	}
+	if !own {
+		return "", "", ""
+	}
+	var commands []string
+	for _, c := range m.Clean.Setup {
+		commands = append(commands, c.Text)
+	}
+	if len(commands) == 0 {
+		return "", "", ""
+	}
+	return words[0], m.Root, strings.Join(commands, " && ")
 }
