@@ -9,13 +9,15 @@ import (
 
 // anyGate answers by one gate: the newest on the tree that is VERIFIED; else, on the tree, one of this project under
 // these rules before others, the newest first; else what nearest returns. Gates below q.Level are left aside, and hide
-// nothing. Each gate is judged by all failures of its commands: at most maxJudged are, that fail.
+// nothing. Each gate is judged by all failures of its commands: at most maxJudged are, that fail,
+// and no more once maxWeighed failures were weighed.
 func (s *Session) anyGate(q Query) *Result {
 	if len(s.problems) > 0 || s.err != nil {
 		return &Result{}
 	}
 	var best *Result
-	below, part, own, failed := 0, int64(-1), 0, 0 // own ranks best by [Query.own]
+	below, part, own, failed, enough := 0, int64(-1), 0, 0, false // own ranks best by [Query.own]
+	s.weighed = 0
 	consider := func(seq int64) bool {
 		if s.index.at(seq).flags&flagFinal == 0 {
 			part = max(part, seq)
@@ -46,7 +48,8 @@ func (s *Session) anyGate(q Query) *Result {
 		if r.Verdict == Failed || r.Verdict == Flaky {
 			failed++
 		}
-		return best.Verdict == "" || failed == maxJudged
+		enough = failed == maxJudged || failed > 0 && s.weighed > maxWeighed
+		return best.Verdict == "" || enough
 	}
 	if q.Tree != nil {
 		gates := s.history(map[uint64]bool{}, *q.Tree).gates
@@ -71,7 +74,7 @@ func (s *Session) anyGate(q Query) *Result {
 			best.no(Missing, receipts.Missing, receipts.Hash{}, "no complete run of a script has produced a gate here")
 		}
 	}
-	if failed == maxJudged {
+	if enough && best.Verdict != "" {
 		best.Notes = append(best.Notes, fmt.Sprintf("the newest %d gates on these files fail; older ones were not looked at", failed))
 	}
 	if onTree {
@@ -93,7 +96,10 @@ func (s *Session) anyGate(q Query) *Result {
 	return s.around(q, best)
 }
 
-const maxJudged = 256
+const (
+	maxJudged  = 256
+	maxWeighed = 1 << 20
+)
 
 // covers reports whether the members of a gate are all that is required.
 func (s *Session) covers(q Query, e *receipts.Entry) bool {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -409,6 +410,91 @@ func TestForgedBeginning(t *testing.T) {
 			if seq, err := s.find("r-2"); err != nil || s.entry(seq).Level != receipts.LevelKey {
 				t.Errorf("r-2 is record %d, %v", seq, err)
 			}
+		}
+	}
+}
+
+// TestSettledSince has an attempt that was pending when the gate was made settled afterwards: with the key, or by anybody. The gate keeps its proof, and what
+// somebody settled without the key still counts as an attempt without an answer.
+func TestSettledSince(t *testing.T) {
+	boss, keys := newSigner(t)
+	for _, signed := range []bool{true, false} {
+		m := newMaker(t)
+		m.sign = boss
+		attempt := m.receipt(func(r *receipts.Receipt) { r.Run, r.Status = "r-0", receipts.Pending })
+		pass := m.receipt()
+		m.gate([]receipts.Hash{pass}, func(g *receipts.Gate) { g.Level, g.Early = receipts.LevelKey, []receipts.Hash{attempt} })
+		gate := m.log.recs[len(m.log.recs)-1]
+		if !signed {
+			m.sign = nil
+		}
+		m.add(&receipts.Settlement{Version: 1, Receipt: attempt, Status: receipts.Succeeded, By: "x", Timestamp: m.now()})
+		m.sign = boss
+		m.receipt(of("vet"))
+		m.signCheckpoint(boss)
+		early := 1
+		if signed {
+			early = 0
+		}
+		s := m.open(Options{Keys: keys})
+		if res := ask(t, s, asked(func(q *Query) { q.Level = receipts.LevelKey })); res.Verdict != Verified || res.Early != early {
+			t.Errorf("signed %t: %s, %d early", signed, told(res), res.Early)
+		}
+		around, err := s.Around(pass, receipts.Record{Kind: gate.Kind, Body: gate.Body}.SHA())
+		if err != nil || !slices.ContainsFunc(around, func(e receipts.Entry) bool { return e.SHA == attempt }) {
+			t.Errorf("signed %t: the attempt is not around its gate: %v", signed, err)
+		}
+		b, err := OfBundle(m.bundle(string(m.log.note), 0), keys, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res := ask(t, b, asked(func(q *Query) { q.Level = receipts.LevelKey })); res.Verdict != Verified {
+			t.Errorf("signed %t: of the whole log as a bundle: %s", signed, told(res))
+		}
+	}
+}
+
+// TestAroundHasRetries: what undoes a failure goes with it, also where a later pass has the last word.
+func TestAroundHasRetries(t *testing.T) {
+	m := newMaker(t)
+	first := m.receipt()
+	m.gate([]receipts.Hash{first})
+	in := func(attempt int) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Run, r.Attempt = "r-2", attempt }
+	}
+	m.receipt(failing, in(1))
+	second := m.receipt(in(2))
+	m.receipt(func(r *receipts.Receipt) { r.Run = "r-3" })
+	around, err := m.open(Options{}).Around(first)
+	if err != nil || !slices.ContainsFunc(around, func(e receipts.Entry) bool { return e.SHA == second }) {
+		t.Errorf("the second attempt is not there: %v", err)
+	}
+}
+
+// TestRetriesElsewhere: a binding of the same name in another project permits nothing here.
+func TestRetriesElsewhere(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		m := newMaker(t)
+		of := func(r *receipts.Receipt) {
+			if of("all")(r); !own {
+				r.Matrix, r.Place = receipts.Hash{7}, receipts.Text("b")
+			}
+		}
+		m.run("r-0")
+		m.run("r-8", func(r *receipts.Run) { r.Parent = "r-0/1" })
+		m.receipt(started, failing, func(r *receipts.Receipt) { r.Run = "r-8" })
+		m.receipt(of, failing, func(r *receipts.Receipt) { r.Run = "r-0" })
+		m.run("r-1")
+		m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		g := m.inside(m.receipt(started))
+		m.outer([]receipts.Hash{g})
+		want := Flaky
+		if own {
+			want = Verified
+		}
+		res := ask(t, m.open(Options{}), asked(nothing, strict, func(q *Query) { q.Retries = map[string]bool{"check_all": true} }))
+		if res.Verdict != want {
+			t.Errorf("own %t: %s", own, told(res))
 		}
 	}
 }

@@ -189,15 +189,24 @@ func (s *Session) last(q Query, res *Result) {
 		for _, e := range h.ends(key, early, q.Level, res.below) {
 			about, _ := last.about(m.Entry, e)
 			if about {
-				res.weigh(e, early)
+				s.attempt(res, e, early)
 			}
 			if about && !counted[e.SHA] && last.within.counts(q, e) {
 				counted[e.SHA] = true
 				res.Early++
 			}
 		}
+		for _, seq := range h.about[key] { // what was pending when the gate was made, and was settled since
+			if x, ok := s.settled[seq]; ok && x.by > res.Gate.Seq {
+				if e := h.read(seq, key); e != nil {
+					if about, _ := last.about(m.Entry, e); about {
+						s.attempt(res, e, early)
+					}
+				}
+			}
+		}
 		for _, f := range last.words(q, m, h, res.below) {
-			res.weigh(f.Entry, no)
+			s.attempt(res, f.Entry, no)
 			switch f.weight {
 			case elsewhere:
 				inPlace[f.SHA] = true
@@ -243,10 +252,13 @@ func (s *Session) last(q Query, res *Result) {
 	res.InPlace, res.OtherInputs = res.InPlace+aside(inPlace), res.OtherInputs+aside(others)
 }
 
-// weigh notes that an attempt was weighed, if it came before the gate, which then counts it.
-func (r *Result) weigh(e *receipts.Entry, a answer) {
-	if e.Seq < r.Gate.Seq {
-		r.weighed[e.SHA] = a
+// attempt notes that an attempt was weighed, if it came before the gate, which then counts it as what it was: one that was settled since was pending.
+func (s *Session) attempt(res *Result, e *receipts.Entry, a answer) {
+	if x, ok := s.settled[e.Seq]; ok && x.by > res.Gate.Seq {
+		a = early
+	}
+	if e.Seq < res.Gate.Seq {
+		res.weighed[e.SHA] = a
 	}
 }
 

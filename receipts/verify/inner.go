@@ -290,6 +290,7 @@ type passes struct {
 	tree   *receipts.Tree // of the gate; nil for none
 	within *within
 	list   map[uint64][]*receipts.Entry
+	undone map[int64]bool // by failure: see [passes.undo], which is asked for each leaf
 }
 
 // passes are those of a gate over a tree, with what vouches for runs that its lines started from a level on. run is that of a gate that is
@@ -299,7 +300,7 @@ func (s *Session) passes(tree *receipts.Tree, level int, run string) passes {
 	if run != "" {
 		w.vouches(run)
 	}
-	return passes{s, rules{}, tree, w, make(map[uint64][]*receipts.Entry)}
+	return passes{s, rules{}, tree, w, make(map[uint64][]*receipts.Entry), make(map[int64]bool)}
 }
 
 func (p passes) add(e *receipts.Entry) {
@@ -332,10 +333,16 @@ func (p passes) about(e, f *receipts.Entry) (counts, same bool) {
 // undo reports whether a later pass of the command undoes its failure f: under f's binding (any, if f has none), on the same files, of no
 // lower level than f, and either of the level that is asked for or seen by who signed the line around it; or a later attempt of its step.
 func (p passes) undo(command uint64, f *receipts.Entry) bool {
-	return slices.ContainsFunc(p.list[command], func(e *receipts.Entry) bool {
+	undone, known := p.undone[f.Seq]
+	if known {
+		return undone
+	}
+	undone = slices.ContainsFunc(p.list[command], func(e *receipts.Entry) bool {
 		return !p.s.later(f, e) && e.Level >= f.Level && (e.Level >= p.within.level || p.within.excuses(e)) &&
 			p.rules.heldTo(receipt(e), receipt(f)) && !p.others(e, f) && p.stand(e).holds(p.within.stand(f))
 	}) || p.s.again(f, p.within) != nil
+	p.undone[f.Seq] = undone
+	return undone
 }
 
 // others reports whether two records of one command are about two things: their bindings set other variables, or those of the lines that
@@ -505,7 +512,7 @@ func (s *Session) allowed(x rules, w *within, m Leaf, f *receipts.Receipt) bool 
 		return x.retries[r.Binding] && f.Binding == r.Binding
 	case m.By != nil && x.retries[m.By.Binding] && slices.ContainsFunc(w.around(f.Run).bound, func(seq int64) bool {
 		e := s.entry(seq)
-		return e != nil && receipt(e).Binding == m.By.Binding
+		return e != nil && receipt(e).Binding == m.By.Binding && x.of(receipt(e))
 	}):
 		return true // it failed below a line of that binding, and not in a run of its own
 	case m.By != nil && m.By.Attempt > 1 && s.outer(map[string]*receipts.Receipt{stepOf(m.By): m.By}, s.startedBy(f.Run)) != nil:

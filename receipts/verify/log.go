@@ -106,6 +106,8 @@ type Session struct {
 	byRun         map[uint64][]int64         // see [Session.ofRun]
 	beginnings    map[string]*receipts.Entry // see [Session.begun]
 	followed      map[int64]bool             // what [Session.follow] has said all of
+	settled       map[int64]settled          // of receipts that were pending
+	weighed       int                        // failures, each for every leaf of the gates that were judged
 	err           error                      // the log's, while an answer is made
 	ctx           context.Context
 }
@@ -124,7 +126,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	}
 	s := &Session{
 		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), origin: st.Origin, signed: make(Coverage),
-		edge: make(Edge), entries: make(map[int64]*receipts.Entry), followed: make(map[int64]bool), note: st.Note,
+		edge: make(Edge), entries: make(map[int64]*receipts.Entry), followed: make(map[int64]bool), settled: make(map[int64]settled), note: st.Note,
 	}
 	if err := receipts.CheckOrigin(st.Origin); err != nil {
 		s.problem(-1, receipts.Hash{}, "%v", err)

@@ -166,6 +166,12 @@ func (s *Session) follow(list map[receipts.Hash]*receipts.Entry) {
 		}
 	}()
 	weaker := make(map[receipts.Hash]*receipts.Entry)
+	settle := func(e, by *receipts.Entry) {
+		level := e.Level
+		if e.Settle(*by); e.Settlement != nil {
+			s.settled[e.Seq] = settled{by.Seq, level}
+		}
+	}
 	for _, seqs := range s.index.speaking(want) {
 		for _, seq := range seqs {
 			if k := s.index.at(seq).kind; k != kindConsumption && k != kindSettlement {
@@ -192,16 +198,22 @@ func (s *Session) follow(list map[receipts.Hash]*receipts.Entry) {
 						weaker[b.Receipt] = by
 					}
 				default:
-					e.Settle(*by)
+					settle(e, by)
 				}
 			}
 		}
 	}
 	for sha, by := range weaker {
 		if e := list[sha]; e.Settlement == nil {
-			e.Settle(*by)
+			settle(e, by)
 		}
 	}
+}
+
+// A settled says by which record a pending receipt was settled, and what level it had before.
+type settled struct {
+	by    int64
+	level int
 }
 
 // body returns the strictly parsed body of e; nil if it is not of the form.
@@ -396,6 +408,8 @@ func (h *history) ends(command uint64, want answer, level int, below map[int64]b
 		switch {
 		case h.s.err != nil:
 			return nil
+		case e != nil && want == early && e.Level < level && h.s.settled[seq].level >= level && e.Settlement != nil:
+			list = append(list, e) // whoever settled it has no say for this level: it is as pending as it was
 		case e == nil || answerOf(e) != want:
 		case e.Level < level && !h.within.has(e):
 			below[seq] = true
@@ -554,13 +568,25 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 			}
 		}
 		add(since...)
+		for _, e := range named {
+			if g, ok := body(e).(*receipts.Gate); ok { // what it names may have been settled since
+				for _, f := range s.bySHA(slices.Concat(g.Failed, g.Early)...) {
+					add(f)
+				}
+			}
+		}
 		about := make(map[uint64]bool)
 		for _, sha := range hashes {
 			about[short(sha)] = true
 		}
 		for key := range h.about {
 			aside := make(map[int64]bool)
-			add(h.ends(key, no, receipts.LevelHash, aside)...)
+			for _, f := range h.ends(key, no, receipts.LevelHash, aside) {
+				add(f)
+				if e := s.again(f, p.within); e != nil {
+					add(e)
+				}
+			}
 			add(h.ends(key, early, receipts.LevelHash, aside)...)
 			for _, seq := range h.about[key] {
 				if e := s.entry(seq); e != nil && s.index.at(seq).flags&flagControl != 0 {

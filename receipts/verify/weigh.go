@@ -30,12 +30,13 @@ type word struct {
 // gate, with the same variables. It adds failures below the level that is asked for to aside. q is zero for a gate that is about to be made.
 //
 // A gate ([Session.lastWord]) and a verdict ([Session.last]) read the same words, so they cannot disagree about one. It costs one look at each
-// record of the command, and for each failure a look at each pass of the command that the gate rests on.
+// record of the command, and once for each failure a look at each pass of the command that the gate rests on and at what follows in the failure's run.
 func (p passes) words(q Query, m Leaf, h *history, aside map[int64]bool) (list []word) {
 	r := receipt(m.Entry)
 	key := commandKey(r.Command, r.Dir, r.Place)
 	failures := h.ends(key, no, p.within.level, aside)
 	accepted := p.s.accepted(failures, p.within.level)
+	p.s.weighed += len(failures)
 	for _, f := range failures {
 		about, same := p.about(m.Entry, f)
 		if !about {
