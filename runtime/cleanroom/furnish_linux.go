@@ -20,6 +20,9 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
+// noAccess has a look at a file leave the time of the last one alone; only its owner may.
+const noAccess = unix.O_NOATIME
+
 // A furniture is what a helper makes a room of. Paths need not be UTF-8.
 type furniture struct {
 	Lower  [][]byte // the layers of it, the uppermost first

@@ -12,6 +12,8 @@ import (
 
 var errNoNamespaces = errors.New("this system has no mount namespaces")
 
+const noAccess = 0
+
 func (r *Room) namespace(*Stay, []string) (*process.Room, error) { return nil, errNoNamespaces }
 
 // Furnish is for systems that have mount namespaces.
