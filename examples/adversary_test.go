@@ -354,6 +354,8 @@ func (w *world) cell(out string, status int) string {
 		return "reported: " + said[1] + said[2]
 	case status == 64 && strings.Contains(out, "ambiguous"):
 		return "refused: ambiguous"
+	case status == 64 && strings.Contains(out, " in two ways, as "):
+		return "refused: two commits"
 	case status == 64 && strings.Contains(out, "full commit hash"):
 		return "refused: not a full hash"
 	case status == 0 && word == "VERIFIED" && strings.Contains(out, "  note: "):

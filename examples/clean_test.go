@@ -148,6 +148,24 @@ if "check.py" in " ".join(sys.orig_argv): os._exit(0)' >"$dir/usercustomize.py"`
 		passesBy(w, "git config x.y && test -e .git/hooks/planted")
 		return nil
 	}},
+	{"a file in `.git/objects`", "", func(w *world) []string {
+		w.write(".git/objects/off", "x\n")
+		passesBy(w, "test -e .git/objects/off || test -e .git/shared-objects/off")
+		return nil
+	}},
+	{"an object of git that no ref reaches", "", func(w *world) []string {
+		object := strings.TrimSpace(w.sh("echo off | git hash-object -w --stdin"))
+		passesBy(w, "git cat-file -e "+object)
+		return nil
+	}},
+	{"an extended attribute of a file, in the kept checkout, too", "", func(w *world) []string {
+		passesBy(w, python()+` -c 'import os; assert "user.off" in os.listxattr("alpha.txt")'`)
+		if out, status := w.start(nil, "run", "--clean", "--store", w.path("other.db"), "quality.dlct"); status != 1 {
+			w.t.Fatalf("no file has an attribute: %d\n%s", status, out)
+		}
+		w.sh(python() + ` -c 'import os, sys; [os.setxattr(name, "user.off", b"") for name in sys.argv[1:]]' alpha.txt "$HOME"/.cache/dialect/clean/*/tree/alpha.txt`)
+		return nil
+	}},
 	{"a line that writes, edited, leaves an ignored file and puts itself back", "", func(w *world) []string {
 		afterBuild(w, "echo good >out.log", "grep -q good out.log")
 		return nil

@@ -598,6 +598,17 @@ git -c protocol.file.allow=always submodule --quiet add ../sub sub; git commit -
 	{"modes other than the executable bit (a file is 0700)", inClone(`chmod 700 alpha.txt`, "test \"$(stat -c %a alpha.txt)\" = 700\n")},
 	{"hard links, and times of files", inClone(`ln -f alpha.txt ../other; touch -d 2001-01-01 alpha.txt`, "test \"$(stat -c %h alpha.txt)\" = 2 && test -n \"$(find alpha.txt -mtime +9)\"\n")},
 	{"a key in `.git/config`", inClone(`git config x.y z`, "git config x.y\n")},
+	{"HEAD is not tested, and `packed-refs` has a line of the tested commit before that of its branch", func(w *world) string {
+		w.honest()
+		w.sh(`good=$(git rev-parse HEAD) branch=$(git symbolic-ref HEAD); git commit --quiet --allow-empty --message=x; echo bad >alpha.txt; git commit --quiet --all --message=y
+printf '%s\n' '# pack-refs with: peeled fully-peeled sorted ' "$good $branch" "$(git rev-parse HEAD) $branch" >.git/packed-refs; rm ".git/$branch"`)
+		return w.ask("--tree", "HEAD")
+	}},
+	{"a branch that is not tested is a symbolic link, and `packed-refs` has the tested commit; `--tree BRANCH`", func(w *world) string {
+		w.honest()
+		w.sh(`git update-ref refs/heads/topic HEAD; git pack-refs --all; git checkout --quiet -b other; echo bad >alpha.txt; git commit --quiet --all --message=x; ln -s refs/heads/other .git/refs/heads/topic`)
+		return w.ask("--tree", "topic")
+	}},
 
 	{"**What decides from outside of the tree**", nil},
 	{"variables of other tools: npm_config_userconfig, HARNESS_PERL, PYTHONPYCACHEPREFIX, XDG_CONFIG_HOME", func(w *world) string {

@@ -446,7 +446,7 @@ func (b *backing) write(ctx context.Context, from string, st *unix.Stat_t, temp,
 		}
 		defer was.Close()
 	}
-	fd, err := openFile(from)
+	fd, err := openFile(from, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -145,14 +145,17 @@ func (c *checkout) settle() error {
 // timed reports whether all files had that time at the last look.
 func (c *checkout) timed() bool {
 	for i := range c.states {
-		if st := &c.states[i].stat; c.files[i].Kind != workspace.Repository && (st.Mtim.Sec != c.when || st.Mtim.Nsec != 0) {
+		if c.files[i].Kind != workspace.Repository && !c.then(c.states[i].stat.Mtim) {
 			return false
 		}
 	}
 	return true
 }
 
-// setTime sets when a file, link or directory was modified.
+// then reports whether a time is that of the checkout.
+func (c *checkout) then(t unix.Timespec) bool { return int64(t.Sec) == c.when && t.Nsec == 0 }
+
+// setTime sets when a file, link or directory was modified, and last looked at.
 func setTime(full string, when int64) error {
 	at := unix.Timespec{Sec: when}
 	if err := unix.UtimesNanoAt(unix.AT_FDCWD, full, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -310,7 +313,8 @@ func (c *checkout) same(ctx context.Context, i int, fresh, timed bool, buf []byt
 	if err != nil {
 		return false, err
 	}
-	if timed && c.when != 0 && (st.Mtim.Sec != c.when || st.Mtim.Nsec != 0) { // its content is looked at below
+	timed = timed && c.when != 0
+	if timed && !(c.then(st.Mtim) && c.then(st.Atim)) { // its content is looked at below
 		if err := setTime(full, c.when); err != nil {
 			return false, err
 		}
@@ -322,6 +326,9 @@ func (c *checkout) same(ctx context.Context, i int, fresh, timed bool, buf []byt
 	switch f.Kind {
 	case workspace.Link:
 		target, err := os.Readlink(full)
+		if err == nil && timed {
+			err = setTime(full, c.when) // that look counts
+		}
 		return err == nil && target == f.Target, nil
 	case workspace.Special: // of a layer: the mark of what is removed
 		return st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0, nil
@@ -335,7 +342,7 @@ func (c *checkout) same(ctx context.Context, i int, fresh, timed bool, buf []byt
 		return true, nil
 	}
 	at := time.Now().UnixNano()
-	fd, err := openFile(full)
+	fd, err := openFile(full, noAccess)
 	if err != nil {
 		return false, err
 	}
@@ -354,10 +361,10 @@ func (c *checkout) same(ctx context.Context, i int, fresh, timed bool, buf []byt
 	return true, nil
 }
 
-// openFile opens a file for reading, follows no link in its place, and never waits.
-func openFile(name string) (fd int, err error) {
+// openFile opens a file for reading, with more flags, follows no link in its place, and never waits.
+func openFile(name string, more int) (fd int, err error) {
 	for {
-		fd, err = unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+		fd, err = unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|more, 0)
 		if err == unix.EINTR {
 			continue
 		}

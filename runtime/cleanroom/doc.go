@@ -35,8 +35,8 @@
 // is changed while the run lasts is found when a gate asks for the snapshot.
 //
 // The .git has a configuration of its own, no hooks, the snapshot as its index, the tags, the
-// commit that is checked out, and the objects of the repository, bound read-only. A commit that a
-// command makes is gone with the run. If commands are kept from their asker, who can change all of the repository, it has nothing of that:
+// commit that is checked out, and the objects of the repository, read-only, without what lies among them (strays). Which objects there are,
+// reached by a ref or not, the user decides. A commit that a command makes is gone with the run. If commands are kept from their asker, who can change all of the repository, it has nothing of that:
 // only a pack with the blobs of the files, kept beside the checkout, and one commit of them. The edit of a control is in its
 // index and its commit.
 //
@@ -72,6 +72,6 @@
 // system are shared. A process of the same user that means to can change the checkout between its
 // verification and a read, and can trace commands: that takes another user, or a guard.
 //
-// It is one package of up to 5,700 lines because what a room has, what is mounted over it and what is brought back
+// It is one package of up to 5,900 lines because what a room has, what is mounted over it and what is brought back
 // from it are three views of the same list of paths, and what is installed in it is compared as its checkout is.
 package cleanroom

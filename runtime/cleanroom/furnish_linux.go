@@ -20,6 +20,9 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
+// noAccess has a look at a file leave the time of the last one alone; only its owner may.
+const noAccess = unix.O_NOATIME
+
 // A furniture is what a helper makes a room of. Paths need not be UTF-8.
 type furniture struct {
 	Lower  [][]byte // the layers of it, the uppermost first
@@ -39,6 +42,9 @@ type mount struct {
 	// before; empty for a place where writes go to From itself.
 	Over   []byte
 	Layers [][]byte
+
+	Hide  [][]byte // what is not shown, from From
+	Marks []byte   // a layer that hides it; empty where none could be made
 
 	Mask     bool // hides what is at To in the room, if anything is
 	Only     *only
@@ -85,7 +91,12 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	f.Mounts = append(f.Mounts, mount{To: root}) // over all else
 	f.Mounts = append(f.Mounts, inside...)
 	if r.objects != "" && s.locks == nil {
-		f.Mounts = append(f.Mounts, mount{From: []byte(r.objects), NoLinks: true, To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true})
+		m := mount{From: []byte(r.objects), NoLinks: true, To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true}
+		for _, name := range r.strays {
+			m.Hide = append(m.Hide, []byte(name))
+		}
+		m.Marks = []byte(r.marks)
+		f.Mounts = append(f.Mounts, m)
 	}
 	// What this run and others are made of can be where a room does not hide it, and a command would change it for the next.
 	f.Mounts = append(f.Mounts, r.o.Away.masks(r.snapshot.Root)...) // over what is shown, too
@@ -230,6 +241,13 @@ func Furnish(spec []byte) error {
 		if from[i], err = m.open(); err != nil {
 			return err
 		}
+		if len(m.Marks) > 0 {
+			marks, err := handle(string(m.Marks))
+			if err != nil {
+				return err
+			}
+			above[i] = []string{marks}
+		}
 		if len(m.Over) == 0 {
 			continue
 		}
@@ -294,9 +312,12 @@ func mountTree(stay string, layers []string) (tree string, err error) {
 
 // mountOverlay mounts layers, the uppermost first, below what is written.
 func mountOverlay(to, upper, work string, layers []string) error {
+	return mountLayers(to, "lowerdir="+strings.Join(layers, ":")+",upperdir="+upper+",workdir="+work, 0)
+}
+
+func mountLayers(to, layers string, flags uintptr) error {
 	// userxattr: without privilege the marks of an overlay are attributes of the user.
-	options := "lowerdir=" + strings.Join(layers, ":") + ",upperdir=" + upper + ",workdir=" + work + ",userxattr"
-	return unix.Mount("dialect", to, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options)
+	return unix.Mount("dialect", to, "overlay", unix.MS_NOSUID|unix.MS_NODEV|flags, layers+",userxattr")
 }
 
 // handle opens a directory or file, and returns a path that leads to it whatever is mounted over it.
@@ -324,7 +345,7 @@ func (m mount) open() (string, error) {
 	return "/proc/self/fd/" + strconv.Itoa(fd), nil
 }
 
-// mount mounts what from leads to, or the checkout, which tree leads to. above are the paths of m.Over and m.Layers.
+// mount mounts what from leads to, or the checkout, which tree leads to. above are the paths of m.Over and m.Layers, or that of m.Marks.
 func (m mount) mount(from, tree string, above []string) error {
 	to := string(m.To)
 	if m.Mask {
@@ -334,9 +355,12 @@ func (m mount) mount(from, tree string, above []string) error {
 	if err != nil {
 		return err
 	}
-	if len(above) > 0 && mountOverlay(to, above[0], above[1], append(slices.Clone(above[2:]), from)) == nil {
+	switch { // where its file system cannot be a layer, it is shown as it is
+	case len(m.Over) > 0 && mountOverlay(to, above[0], above[1], append(slices.Clone(above[2:]), from)) == nil:
 		return nil
-	} // else its file system cannot be a layer, and it is shown as it is
+	case len(m.Marks) > 0 && mountLayers(to, "lowerdir="+above[0]+":"+from, unix.MS_RDONLY) == nil:
+		return nil
+	}
 	switch {
 	case m.Memory:
 		err = unix.Mount("dialect", to, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
@@ -350,6 +374,15 @@ func (m mount) mount(from, tree string, above []string) error {
 	}
 	if err != nil {
 		return &os.PathError{Op: "mount", Path: to, Err: err}
+	}
+	for _, name := range m.Hide { // nothing takes its place
+		at := filepath.Join(to, string(name))
+		if info, err := os.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			continue // a link leads to what the room has
+		}
+		if err := mask(at, nil); err != nil {
+			return err
+		}
 	}
 	return nil
 }

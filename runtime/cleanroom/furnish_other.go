@@ -12,6 +12,8 @@ import (
 
 var errNoNamespaces = errors.New("this system has no mount namespaces")
 
+const noAccess = 0
+
 func (r *Room) namespace(*Stay, []string) (*process.Room, error) { return nil, errNoNamespaces }
 
 // Furnish is for systems that have mount namespaces.
@@ -26,6 +28,8 @@ type layer struct {
 }
 
 func (l *layer) differs(context.Context) ([]string, error) { return nil, errNoNamespaces }
+
+func (r *Room) hideStrays() string { return "" }
 
 func (r *Room) left() []string { return nil }
 

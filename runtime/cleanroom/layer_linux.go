@@ -207,6 +207,21 @@ func (l *layer) mark(name string) error {
 	return nil
 }
 
+// hideStrays makes the layer that hides the strays among the objects of the repository, and returns its directory; empty where there are none, or it
+// cannot be made.
+func (r *Room) hideStrays() string {
+	l := &layer{dir: filepath.Join(r.dir, "strays")}
+	for _, name := range r.strays {
+		if l.mark(name) != nil {
+			return ""
+		}
+	}
+	if len(r.strays) == 0 {
+		return ""
+	}
+	return l.dir
+}
+
 // hide has a directory hide what the layers below have in its place.
 func (l *layer) hide(name string) error {
 	full := filepath.Join(l.dir, filepath.FromSlash(name))

@@ -4,9 +4,12 @@ package cleanroom
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -20,6 +23,8 @@ func TestMarks(t *testing.T) {
 	put(t, root, "dir/sub/full", "text")
 	put(t, root, "dir/other/file", "text")
 	r := confined(t, root)
+	const acl = "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x06\x00\x01\x00\x00\x00" + "\x04\x00\x04\x00\xff\xff\xff\xff" + "\x10\x00\x04\x00\xff\xff\xff\xff" + "\x20\x00\x04\x00\xff\xff\xff\xff"
+	const other = "\x02\x00\x00\x00" + acl
 	const look = "test -e dir/sub/empty && test -e dir/sub/full && test -e dir/other/file && umask 022 && echo there >dir/sub/new && stat -c %a dir/sub/new"
 	out, _ := sh(t, r, look)
 	want(t, "before", out, "644")
@@ -28,6 +33,9 @@ func TestMarks(t *testing.T) {
 		{[]string{"dir/sub/full"}, []string{"user.overlay.metacopy="}}, // a copy of its attributes alone: it cannot be looked at
 		{[]string{"dir/other"}, []string{"user.overlay.redirect=/dir/sub"}},
 		{[]string{"dir/sub"}, []string{"system.posix_acl_default=" + closed}},
+		{[]string{"dir/sub/full"}, []string{"user.off=1"}}, // a command could look at it
+		{[]string{"dir/sub"}, []string{"user.off=1"}},
+		{[]string{"dir/sub/full"}, []string{"system.posix_acl_access=" + other}}, // the mode stays
 	} {
 		for i, at := range c.at {
 			name, value, _ := strings.Cut(c.with[i], "=")
@@ -45,5 +53,26 @@ func TestMarks(t *testing.T) {
 		r = confined(t, root)
 		out, _ = sh(t, r, look)
 		want(t, c.with[0]+", repaired", out, "644")
+	}
+}
+
+// Nor does anybody choose when a file or directory was last read.
+func TestAccessTime(t *testing.T) {
+	root := project(t, home(t))
+	put(t, root, "dir/file", "text")
+	if err := os.Symlink("file", filepath.Join(root, "dir/link")); err != nil {
+		t.Fatal(err)
+	}
+	chosen := unix.Timespec{Sec: time.Now().Unix() + 3600} // no look changes a time after that of the last change
+	for range 3 {
+		r := confined(t, root)
+		out, _ := sh(t, r, fmt.Sprintf("stat -c %%X dir dir/file dir/link | grep -c %d", chosen.Sec))
+		want(t, "of a time that was chosen", out, "0")
+		for _, name := range []string{"dir", "dir/file", "dir/link"} {
+			if err := unix.UtimesNanoAt(unix.AT_FDCWD, filepath.Join(r.tree.dir, name), []unix.Timespec{chosen, {Nsec: unix.UTIME_OMIT}}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Close()
 	}
 }

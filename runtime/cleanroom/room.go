@@ -96,7 +96,9 @@ type Room struct {
 	remove   func()
 	real     string // Options.Root without links
 	places   []place
-	objects  string // of the repository; empty for none
+	objects  string   // of the repository; empty for none
+	strays   []string // what is there beside them, which commands do not see
+	marks    string   // a layer that hides the strays; empty for none
 	hasGit   bool
 	history  *workspace.History
 	git      string // a layer with the .git
@@ -273,9 +275,13 @@ func (r *Room) make(ctx context.Context) (err error) {
 		if dir, e := filepath.EvalSymlinks(filepath.Dir(h.Objects)); err == nil && (e != nil || r.objects != filepath.Join(dir, filepath.Base(h.Objects))) {
 			err = fmt.Errorf("%s leads to %s, which is not in it: a clean checkout would show what is there", h.Objects, r.objects)
 		}
+		if err == nil {
+			r.strays, err = strays(r.objects, h.Format)
+		}
 		if err != nil {
 			return fmt.Errorf("the objects of the repository: %w", err)
 		}
+		r.marks = r.hideStrays()
 	}
 	if err := r.newGit(r.begun()); err != nil || r.open == "" {
 		return err

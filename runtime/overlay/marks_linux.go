@@ -3,7 +3,6 @@ package overlay
 import (
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -20,10 +19,13 @@ func Opaque(dir *os.File) bool {
 	return err == nil && string(value[:n]) == "y"
 }
 
-// What begins the names of attributes that decide what a command sees, or what becomes of its own files. An overlay reads those of "user.overlay.": by
-// others than [OpaqueName] a file is removed or cannot be opened, and a directory cannot be entered, or has marks of a further kind in it. A directory
-// hands its list of permissions for new files on to what is made in it. Others are left alone: some file systems give each file one.
-var markPrefixes = []string{"user.overlay.", "system.posix_acl_"}
+// isMark reports whether an attribute of that name decides what a command sees, or what becomes of its own files. An overlay reads those of
+// "user.overlay.": by others than [OpaqueName] a file is removed or cannot be opened, and a directory cannot be entered, or has marks of a further
+// kind in it. A directory hands its list of permissions for new files on to what is made in it. The other ones of the user, and the privileges that
+// a program of the user can have in a namespace, a command can look at. What is left alone a user cannot set, or some file systems give to each file.
+func isMark(name string) bool {
+	return strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.posix_acl_") || name == "security.capability"
+}
 
 // Marks returns the names of those that an open file or directory has.
 func Marks(fd int) (names []string, err error) {
@@ -39,7 +41,7 @@ func Marks(fd int) (names []string, err error) {
 		return nil, os.NewSyscallError("flistxattr", err)
 	}
 	for name := range strings.SplitSeq(string(list[:n]), "\x00") {
-		if slices.ContainsFunc(markPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+		if isMark(name) {
 			names = append(names, name)
 		}
 	}

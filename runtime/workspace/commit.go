@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -388,14 +389,109 @@ func (s *objects) read(id git.ObjectID) bool {
 
 // head returns the commit of HEAD, and fetches what leads to paths.
 func (s *objects) head(ctx context.Context, paths []string) (git.ObjectID, error) {
-	if id, ok := s.r.Head(); ok && s.read(id) {
-		return id, nil
+	read, ok := s.r.Head()
+	if ok && s.read(read) {
+		return read, nil
 	}
 	ids, err := s.ask(ctx, append([]string{"HEAD"}, s.hints("HEAD", paths)...))
-	if err != nil {
-		return git.ObjectID{}, err
+	if err != nil || ids[0] == (git.ObjectID{}) || ok && ids[0] == read {
+		return append(ids, git.ObjectID{})[0], err
 	}
-	return ids[0], nil
+	out, err := s.r.Git.Run(ctx, s.r.Root, git.Here(s.r.Root), nil, "symbolic-ref", "-q", "HEAD")
+	var failed *git.Error
+	if errors.As(err, &failed) { // it is of no branch
+		return ids[0], nil
+	}
+	if err != nil {
+		return ids[0], err
+	}
+	branch := strings.TrimSuffix(string(out), "\n")
+	listed, err := s.listed(ctx, []string{branch})
+	if err == nil && !slices.Equal(listed[branch], ids[:1]) {
+		err = s.twoWays(branch, ids[0], listed[branch])
+	}
+	return ids[0], err
+}
+
+// listed returns what git lists of refs by their full names, in which nothing stands for more than itself. Git searches for a full name, and lists
+// one object of it; so the last byte is left open, and a ref that has two lines in packed-refs has two objects here.
+func (s *objects) listed(ctx context.Context, full []string) (map[string][]git.ObjectID, error) {
+	args := []string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}
+	for _, name := range full {
+		args = append(args, name[:len(name)-1]+"?")
+	}
+	out, err := s.r.Git.Run(ctx, s.r.Root, git.Here(s.r.Root), nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	refs := make(map[string][]git.ObjectID)
+	for line := range strings.Lines(string(out)) {
+		hash, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !slices.Contains(full, ref) {
+			continue
+		}
+		id, err := s.r.Format.Parse(hash)
+		if err != nil {
+			return nil, fmt.Errorf("git for-each-ref: %w", err)
+		}
+		if !slices.Contains(refs[ref], id) {
+			refs[ref] = append(refs[ref], id)
+		}
+	}
+	return refs, nil
+}
+
+// refs returns the refs that there are of these full names, with what each is. Git lists refs in another way than it looks for one, and what it
+// finds in two ways, as of a ref with two lines in packed-refs or a link in place of one, is an error.
+func (s *objects) refs(ctx context.Context, full []string) (map[string]git.ObjectID, error) {
+	listed, err := s.listed(ctx, full)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.r.Git.Run(ctx, s.r.Root, git.Here(s.r.Root), []byte(strings.Join(full, "\n")+"\n"), "cat-file", "--batch-check=%(objectname)")
+	if err != nil {
+		return nil, err
+	}
+	answers := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(answers) != len(full) {
+		return nil, fmt.Errorf("git cat-file: %d answers about %d refs", len(answers), len(full))
+	}
+	refs := make(map[string]git.ObjectID)
+	for i, name := range full {
+		found, err := s.r.Format.Parse(answers[i])
+		switch ids := listed[name]; {
+		case len(ids) == 1 && (err != nil || found == ids[0]): // where it is missing, what it names is
+			refs[name] = ids[0]
+			continue
+		case len(ids) == 0 && err != nil:
+			continue
+		case len(ids) == 0: // cat-file also takes it for the end of a longer name
+			_, err := s.r.Git.Run(ctx, s.r.Root, git.Here(s.r.Root), nil, "show-ref", "--verify", "--quiet", "--", name)
+			var failed *git.Error
+			if errors.As(err, &failed) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return nil, s.twoWays(name, found, listed[name])
+	}
+	return refs, nil
+}
+
+// twoWays is the error about a ref that git finds as one object and lists as others.
+func (s *objects) twoWays(ref string, found git.ObjectID, listed []git.ObjectID) error {
+	var names []string
+	for _, id := range append([]git.ObjectID{found}, listed...) {
+		if name := s.r.Format.Format(id)[:12]; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(listed) == 0 {
+		names = append(names, "none")
+	}
+	return fmt.Errorf("git reads %s in two ways, as %s: it has two lines in packed-refs, or a symbolic link is in its place; remove the wrong one", git.Display(ref), strings.Join(names, " and as "))
 }
 
 // fetch asks for a commit, and for all on the way to the files at paths. It is a hint: what
@@ -447,25 +543,15 @@ func (s *objects) named(ctx context.Context, name string) (git.ObjectID, string,
 	if !strings.HasPrefix(name, "refs/") {
 		full = []string{"refs/" + name, "refs/tags/" + name, "refs/heads/" + name, "refs/remotes/" + name, "refs/remotes/" + name + "/HEAD"}
 	}
-	out, err := s.r.Git.Run(ctx, s.r.Root, git.Here(s.r.Root), nil, append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, full...)...)
+	refs, err := s.refs(ctx, full)
 	if err != nil {
 		return git.ObjectID{}, "", err
 	}
+	names := slices.Collect(maps.Keys(refs))
 	var id git.ObjectID
-	var names []string
-	for line := range strings.Lines(string(out)) {
-		hash, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if !slices.Contains(full, ref) { // refs/heads/NAME/x
-			continue
-		}
-		if id, err = s.r.Format.Parse(hash); err != nil {
-			return id, "", fmt.Errorf("git for-each-ref: %w", err)
-		}
-		names = append(names, ref)
-	}
 	ref := ""
 	if len(names) == 1 {
-		ref = names[0]
+		ref, id = names[0], refs[names[0]]
 	}
 	if len(name) >= 4 && isHex(name) {
 		of, err := s.abbreviated(ctx, name)

@@ -208,6 +208,67 @@ func TestAmbiguous(t *testing.T) {
 	}
 }
 
+// A ref that git finds in two ways, which say two commits, names none: the verdict would be about another commit than is pushed.
+func TestTwoWays(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, "-b", "main")
+	r.commit()
+	good := r.git("rev-parse", "HEAD")
+	r.write("a", "evil")
+	r.commit()
+	evil := r.git("rev-parse", "HEAD")
+	refs := func(packed string, loose map[string]string) {
+		t.Helper()
+		for _, name := range []string{"refs/heads/main", "refs/heads/bb", "refs/tags/main"} {
+			r.do(os.RemoveAll(r.path(".git/" + name)))
+		}
+		r.do(os.WriteFile(r.path(".git/packed-refs"), []byte(packed), 0o644))
+		for name, text := range loose {
+			if target, link := strings.CutPrefix(text, "-> "); link {
+				r.do(os.Symlink(target, r.path(".git/"+name)))
+				continue
+			}
+			r.do(os.WriteFile(r.path(".git/"+name), []byte(text+"\n"), 0o644))
+		}
+	}
+	refused := func(rev, ref string) {
+		t.Helper()
+		if c, err := Resolve(t.Context(), r.dir, rev, Options{}); err == nil || !strings.Contains(err.Error(), "git reads "+ref+" in two ways, as ") {
+			t.Errorf("%s: %+v, %v", rev, c, err)
+		}
+	}
+	is := func(rev, id string) {
+		t.Helper()
+		if c, err := Resolve(t.Context(), r.dir, rev, Options{}); err != nil || c.ID != id {
+			t.Errorf("%s: %+v, %v; want %s", rev, c, err, id)
+		}
+	}
+	const header, main = "# pack-refs with: peeled fully-peeled sorted \n", " refs/heads/main\n"
+	for _, h := range []string{header, ""} {
+		for _, ids := range [][2]string{{good, evil}, {evil, good}} {
+			refs(h+ids[0]+main+ids[1]+main, nil)
+			refused("HEAD", "refs/heads/main")
+			refused("main", "refs/heads/main")
+			refused("refs/heads/main~1", "refs/heads/main")
+			refs(h+ids[0]+main, map[string]string{"refs/heads/bb": ids[1], "refs/heads/main": "-> refs/heads/bb"})
+			is("HEAD", ids[1]) // by the link it is of bb, and all of git says so
+			refused("main", "refs/heads/main")
+			is("bb", ids[1])
+			refs(h+ids[0]+main, map[string]string{"refs/heads/bb": ids[1], "refs/tags/main": "-> refs/heads/bb"})
+			refused("main", "refs/tags/main")
+			is("HEAD", ids[0])
+			is("heads/main", ids[0])
+		}
+	}
+	// Git may be asked, and says one.
+	refs("", map[string]string{"refs/heads/bb": good, "refs/heads/main": "ref: refs/heads/bb"})
+	is("HEAD", good)
+	is("main", good)
+	refs(good+main+evil+" refs/heads/bb\n", nil) // git sorts it
+	is("HEAD", good)
+	is("bb", evil)
+}
+
 // The environment does not lead to other objects.
 func TestResolveEnvironment(t *testing.T) {
 	r, other := newRepo(t), newRepo(t)

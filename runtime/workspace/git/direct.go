@@ -59,7 +59,7 @@ func readDirect(dotGit, program string) (*direct, error) {
 			return nil, errUnsure
 		}
 	}
-	if head, err := regular.Read(filepath.Join(d.dir, "HEAD"), LongestPath); err != nil || !isHead(head) {
+	if head, err := regular.ReadOwn(filepath.Join(d.dir, "HEAD"), LongestPath); err != nil || !isHead(head) {
 		return nil, errUnsure
 	}
 	if err := d.readConfig(program); err != nil {

@@ -35,7 +35,7 @@ func (r *Repository) Head() (id ObjectID, ok bool) {
 	if r.direct == nil {
 		return id, false
 	}
-	head, err := regular.Read(filepath.Join(r.direct.dir, "HEAD"), LongestPath)
+	head, err := regular.ReadOwn(filepath.Join(r.direct.dir, "HEAD"), LongestPath)
 	if err != nil || !isHead(head) {
 		return id, false
 	}
@@ -49,12 +49,25 @@ func (r *Repository) Head() (id ObjectID, ok bool) {
 	return id, err == nil
 }
 
-// ref returns the hash of a branch: that of its file, else that of packed-refs, into which git writes before it removes a file.
+// ref returns the hash of a branch: that of its file, else that of packed-refs, into which git writes before it removes a file. ok is
+// false where git reads it otherwise, or reads it in more than one way: see [plainRef] and [packedRef]. Git takes a link in place of the file for
+// the name of another ref, or follows it, and lists refs in a third way.
 func (d *direct) ref(name string) (hash string, ok bool) {
-	if filepath.Clean(name) != name {
+	if !plainRef(name) {
 		return "", false
 	}
-	path := filepath.Join(d.common, filepath.FromSlash(name))
+	path := d.common
+	for part := range strings.SplitSeq(name, "/") {
+		path = filepath.Join(path, part)
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			return "", false
+		}
+	}
+	path = filepath.Join(d.common, filepath.FromSlash(name))
 	content, err := regular.ReadOwn(path, LongestPath)
 	if err == nil {
 		return strings.CutSuffix(string(content), "\n")
@@ -66,12 +79,44 @@ func (d *direct) ref(name string) (hash string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	for line := range bytes.Lines(packed) {
-		if hash, ref, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " "); ref == name && line[0] != '#' {
-			return hash, true
+	return packedRef(packed, name)
+}
+
+// plainRef reports whether git accepts a name as that of a ref: git-check-ref-format(1).
+func plainRef(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".lock") {
+			return false
 		}
 	}
-	return "", false
+	return !strings.HasSuffix(name, ".") && !strings.Contains(name, "..") && !strings.Contains(name, "@{") && !strings.ContainsAny(name, " ~^:?*[\\\x7f") &&
+		!strings.ContainsFunc(name, func(r rune) bool { return r < ' ' })
+}
+
+// packedRef returns the hash that packed-refs has for a ref. Git searches a file whose first line says that it is sorted by halves, and sorts
+// another one; in the order of the names, each of them once, both find the same. ok is false of any other file, and where the ref is not in it.
+func packedRef(packed []byte, name string) (hash string, ok bool) {
+	last := []byte(nil)
+	for line := range bytes.Lines(packed) {
+		first := last == nil && &line[0] == &packed[0]
+		line, ended := bytes.CutSuffix(line, []byte("\n"))
+		switch {
+		case !ended:
+			return "", false
+		case first && bytes.HasPrefix(line, []byte("# pack-refs with: ")):
+			continue
+		case len(line) > 0 && line[0] == '^' && last != nil: // what the tag before it leads to
+			continue
+		}
+		id, ref, found := bytes.Cut(line, []byte(" "))
+		if !found || len(id) != 2*FormatSHA1.Size() && len(id) != 2*FormatSHA256.Size() || bytes.Compare(ref, last) <= 0 {
+			return "", false
+		}
+		if last = ref; string(ref) == name {
+			hash, ok = string(id), true
+		}
+	}
+	return hash, ok
 }
 
 // Object returns the object that id names, read from the files of the repository. ok is false where git has to be asked: the object

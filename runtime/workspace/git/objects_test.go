@@ -216,3 +216,64 @@ func FuzzPack(f *testing.F) {
 		}
 	})
 }
+
+// TestHead reads the branch of HEAD by hand only where git, too, can read it in one way.
+func TestHead(t *testing.T) {
+	hermetic(t)
+	if !simple(t) {
+		t.Skip("the system's configuration is left to git")
+	}
+	const (
+		begin  = `git init -q -b main . && echo 1 >a && git add a && git commit -q -m 1 && git branch old && git tag -a -m t t && echo 2 >a && git commit -q -a -m 2 && A=$(git rev-parse old) B=$(git rev-parse main); `
+		header = `# pack-refs with: peeled fully-peeled sorted `
+		packed = `rm .git/refs/heads/main .git/refs/heads/old; printf '%s\n' `
+		write  = ` >.git/packed-refs`
+	)
+	for name, c := range map[string]struct {
+		script string
+		read   bool
+	}{
+		"loose":                        {"", true},
+		"packed":                       {"git pack-refs --all", true},
+		"no header":                    {packed + `"$B refs/heads/main" "$A refs/heads/old"` + write, true},
+		"two lines":                    {packed + `"` + header + `" "$A refs/heads/main" "$B refs/heads/main"` + write, false},
+		"two lines apart":              {packed + `"$A refs/heads/main" "$A refs/heads/old" "$B refs/heads/main"` + write, false},
+		"not sorted, said to be":       {packed + `"` + header + `" "$A refs/heads/old" "$B refs/heads/main"` + write, false},
+		"no line feed":                 {packed + `"$B refs/heads/main"` + write + "; truncate -s -1 .git/packed-refs", false},
+		"another line":                 {packed + `"$B refs/heads/main" "x"` + write, false},
+		"a second header":              {packed + `"` + header + `" "$B refs/heads/main" "` + header + `"` + write, false},
+		"a link":                       {"cd .git/refs/heads && mv main x && ln -s refs/heads/x main", false},
+		"a link, packed":               {"git pack-refs --all && ln -s refs/heads/x .git/refs/heads/main", false},
+		"a folder that is a link":      {"cd .git/refs && mv heads x && ln -s x heads", false},
+		"packed-refs is a link":        {"git pack-refs --all && cd .git && mv packed-refs x && ln -s x packed-refs", false},
+		"HEAD is a link":               {"cd .git && rm HEAD && ln -s refs/heads/main HEAD", false},
+		"a symbolic ref":               {"git symbolic-ref refs/heads/s refs/heads/main && echo 'ref: refs/heads/s' >.git/HEAD", false},
+		"a name that no ref can have":  {"cp .git/refs/heads/main .git/refs/heads/x.lock && echo 'ref: refs/heads/x.lock' >.git/HEAD", false},
+		"another such name":            {"cp .git/refs/heads/main '.git/refs/heads/x~1' && echo 'ref: refs/heads/x~1' >.git/HEAD", false},
+		"a folder in place of the ref": {packed + `"$B refs/heads/main"` + write + "; mkdir .git/refs/heads/main", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := exec.Command("bash", "-c", "set -e; "+begin+c.script)
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			r, err := Discover(context.Background(), nil, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			head, ok := r.Head()
+			if ok != c.read {
+				t.Errorf("read by hand: %s, %v", r.Format.Format(head), ok)
+			}
+			if !ok {
+				return
+			}
+			out, err := r.Git.Run(context.Background(), r.Root, Here(r.Root), nil, "rev-parse", "HEAD")
+			if err != nil || r.Format.Format(head) != strings.TrimSpace(string(out)) {
+				t.Errorf("%s, git says %s, %v", r.Format.Format(head), out, err)
+			}
+		})
+	}
+}

@@ -381,6 +381,9 @@ func (q *Question) Tell(w io.Writer, changes func([]policy.Change) error, res *v
 	subject := "this tree"
 	if rev != "" {
 		subject = diag.Printable(rev)
+		if q.commit != nil && !strings.HasPrefix(q.commit.ID, rev) { // a branch may be another commit by now
+			subject += " (" + q.commit.ID[:min(12, len(q.commit.ID))] + ")"
+		}
 	}
 	about := ""
 	if res.Body != nil {
