@@ -1,6 +1,7 @@
 package inquiry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -407,7 +408,7 @@ func (q *Question) Tell(w io.Writer, changes func([]policy.Change) error, res *v
 		fmt.Fprintf(w, "VERIFIED for changed paths: %s passed on the files that they name, %d of them since%s; full run: gate %s of %s\n  %s\n",
 			diag.Number(len(res.Members), "command")+q.scriptOfAll(res), res.Since, lastWords(res), receipts.GateID(res.Gate.SHA), records.Stamp(res.Body.Timestamp.Time), q.trust(res))
 		for _, name := range scoped(res) {
-			fmt.Fprintf(w, "  scope of %s: %s\n", diag.Name(name), diag.Printable(strings.Join(q.matrix.Scopes[name], ", ")))
+			fmt.Fprintf(w, "  scope of %s: %s\n", diag.Name(name), diag.Printable(cmp.Or(strings.Join(q.matrix.Scopes[name], ", "), "all files")))
 		}
 	} else {
 		fmt.Fprintf(w, "%s: %s is not verified%s\n  %s\n", res.Verdict, subject, about, q.trust(res))
