@@ -24,7 +24,6 @@ import (
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/runtime/scope"
 )
 
 // Ask answers the question by the record that id names, or by any gate if id is empty: from the
@@ -160,7 +159,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 			q.remedy = remedy
 		}
 	}
-	if text := q.unnamed(res); text != "" {
+	if text := q.someLines(ctx, res); text != "" {
 		note("%s", text)
 	}
 	if (res.Verdict == verify.Stale || res.Verdict == verify.Missing) && rev != "" {
@@ -217,41 +216,6 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	for _, text := range q.otherScripts(res) {
 		note("%s", text)
 	}
-}
-
-// unnamed says, of a stale gate whose lines name files, which of the paths that changed since no line names, or that
-// only those lines have to run that name them.
-func (q *Question) unnamed(res *verify.Result) string {
-	if res.Verdict != verify.Stale || len(q.changed) == 0 || q.snapshot == nil || q.Policy != "" || q.Scopes == nil { // without the last no run of some lines answers
-		return ""
-	}
-	if res.Contradicted() {
-		return "a line of that run also failed on that run's own files, so all lines have to run"
-	}
-	var patterns, paths []string
-	if !slices.ContainsFunc(scoped(res), func(name string) bool { return len(q.matrix.Scopes[name]) > 0 }) {
-		return ""
-	}
-	for _, list := range q.matrix.Scopes { // also of bindings that the script has no line of: their files are not read by all
-		patterns = append(patterns, list...)
-	}
-	for _, text := range q.changed {
-		path := text[:strings.LastIndex(text, " (")]
-		below, ok := strings.CutPrefix(path, q.snapshot.Place+"/")
-		if q.snapshot.Place == "" {
-			below, ok = path, true
-		}
-		if !ok || !scope.Names(patterns, below) {
-			paths = append(paths, path)
-		}
-	}
-	if len(paths) == 0 && q.scriptOf(res.Body.Run, "") == "" { // of lines on stdin: the default script has had no run that the others could rest on
-		return ""
-	}
-	if len(paths) == 0 {
-		return "each of these paths is named by `files` of a line: `dialect run --changed` runs those lines alone"
-	}
-	return "no line names " + receipts.ListPaths(quoted(paths)) + " in its `files`, so that all lines have to run"
 }
 
 // rulesText says what the rules, those of a matrix, were compared with.
