@@ -179,7 +179,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 			}
 		}
 	}
-	if q.leftOver(res); len(q.ungated) > 0 {
+	if q.leftOver(ctx, res); len(q.ungated) > 0 {
 		note("not gated yet, although the commands passed on these files: %s %s", "receipt"+plural(len(q.ungated)), strings.Join(q.ungated, ", "))
 	}
 	if rev != "" || q.o.Elsewhere {

@@ -167,7 +167,7 @@ func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Resu
 			return res, err
 		}
 	}
-	left := uncovered(res, list)
+	left := uncovered(res.Members, list)
 	if passed && left == nil {
 		return res, nil
 	}
@@ -184,7 +184,7 @@ func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Resu
 		}
 		verified := again.Verdict == verify.Verified || again.Verdict == verify.Scoped
 		switch {
-		case verified && uncovered(again, list) == nil:
+		case verified && uncovered(again.Members, list) == nil:
 			q.notes(ctx, again, rev)
 			return again, nil
 		case !verified && !passed: // what refuses the lines themselves, and not what failed beside them
@@ -294,10 +294,10 @@ func (q *Question) passedBefore(b Bound, failed []*receipts.Receipt) bool {
 	})
 }
 
-// uncovered returns the first line that no member of a result is of; nil for none.
-func uncovered(res *verify.Result, list []Bound) *Bound {
+// uncovered returns the first line that none of the receipts is of; nil for none.
+func uncovered(members []*receipts.Entry, list []Bound) *Bound {
 	for i, b := range list {
-		if !slices.ContainsFunc(res.Members, func(e *receipts.Entry) bool {
+		if !slices.ContainsFunc(members, func(e *receipts.Entry) bool {
 			v, _ := e.Parse()
 			r, ok := v.(*receipts.Receipt)
 			return ok && b.meets(r)
