@@ -194,6 +194,9 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 			note("the inputs of %s were not compared: --tree and --bundle do not see the files that a binding names as `inputs`", strings.Join(quoted(names), ", "))
 		}
 	}
+	if text := q.partly(ctx, res, rev); text != "" {
+		note("%s", text)
+	}
 	if res.Verdict == verify.Verified && res.Gate.Consumption != nil {
 		note("the gate %s was consumed by %s at %s", receipts.GateID(res.Gate.SHA), res.Gate.Consumption.Who(), records.Stamp(res.Gate.Consumption.At.Time))
 	}
