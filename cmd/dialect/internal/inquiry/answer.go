@@ -40,7 +40,9 @@ func (q *Question) Ask(ctx context.Context, stdin io.Reader, bundle, rev, id str
 	if err != nil {
 		return nil, err
 	}
-	q.notes(ctx, res, rev)
+	if err := q.notes(ctx, res, rev); err != nil {
+		return nil, err
+	}
 	q.nextSteps = q.nextOf(res, rev)
 	return res, nil
 }
@@ -147,8 +149,8 @@ func (q *Question) noStore() string {
 	return text + "; --store names another"
 }
 
-// notes adds to a result what the store cannot know.
-func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
+// notes adds to a result what the store cannot know. The error says that a signal ended it: for that the files are read.
+func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) error {
 	note := func(format string, args ...any) { res.Notes = append(res.Notes, fmt.Sprintf(format, args...)) }
 	if res.Verdict == verify.Scoped {
 		q.changed, _ = q.changedSince(ctx, res.Body)
@@ -219,6 +221,10 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	for _, text := range q.otherScripts(res) {
 		note("%s", text)
 	}
+	if errors.Is(ctx.Err(), context.Canceled) { // past a deadline the answer stands, without some notes
+		return exit.Status(interrupt.Status(ctx))
+	}
+	return nil
 }
 
 // rulesText says what the rules, those of a matrix, were compared with.

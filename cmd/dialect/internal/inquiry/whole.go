@@ -187,12 +187,11 @@ func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Resu
 		verified := again.Verdict == verify.Verified || again.Verdict == verify.Scoped
 		switch {
 		case verified && uncovered(again.Members, list) == nil:
-			q.notes(ctx, again, rev)
-			return again, nil
+			return again, q.notes(ctx, again, rev)
 		case !verified && !passed: // what refuses the lines themselves, and not what failed beside them
-			q.notes(ctx, again, rev)
+			err := q.notes(ctx, again, rev)
 			q.nextSteps = q.nextOf(again, rev)
-			return again, nil
+			return again, err
 		}
 	}
 	if !passed {
