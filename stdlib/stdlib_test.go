@@ -2,6 +2,7 @@ package stdlib
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -23,5 +24,23 @@ func TestPacks(t *testing.T) {
 	}
 	if len(Vocabulary()) == 0 {
 		t.Error("the vocabulary is empty")
+	}
+}
+
+// TestPackTests: a test may read any file (testdata, go:embed, a program of another language that it starts), so that the line of one names
+// no files and runs whatever has changed. A pattern for all files would not do: then no file is one that no line names, and what configures a linter
+// could change without a run of that.
+func TestPackTests(t *testing.T) {
+	for _, name := range Packs() {
+		text, _ := Pack(name)
+		for table := range strings.SplitSeq("\n"+string(text), "\n[commands.") {
+			if !strings.Contains(table, "\nverb = \"test\"\n") {
+				continue
+			}
+			binding, _, _ := strings.Cut(table, "]")
+			if strings.Contains(table, "\nfiles = ") {
+				t.Errorf("pack %s: %s names files", name, binding)
+			}
+		}
 	}
 }

@@ -409,7 +409,7 @@ func (h *history) ends(command uint64, want answer, level int, below map[int64]b
 		case h.s.err != nil:
 			return nil
 		case e != nil && want == early && e.Level < level && h.s.settled[seq].level >= level && e.Settlement != nil:
-			list = append(list, e) // whoever settled it has no say for this level: it is as pending as it was
+			list = append(list, e) // who settled it has no say for this level: it is as pending as it was
 		case e == nil || answerOf(e) != want:
 		case e.Level < level && !h.within.has(e):
 			below[seq] = true

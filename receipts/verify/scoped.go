@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -81,10 +82,17 @@ func (q Query) scope(r *receipts.Receipt) bool {
 }
 
 // basis looks for the newest full run that ok accepts, by its lines and by whether each of them has a pass that holds for the present files. Each gate that
-// is used, final or not, has to be VERIFIED on its own tree under the present rules. It returns nil where there is no such run.
-func (s *Session) basis(q Query, ok func(lines map[line]bool, each bool) bool) *basis {
+// is used, final or not, has to be VERIFIED on its own tree under the present rules. It returns nil where there is no such run, and then the newest that
+// came near: one that ok accepts, and that does not count for another reason.
+func (s *Session) basis(q Query, ok func(lines map[line]bool, each bool) bool) (*basis, miss) {
+	var near miss
 	if q.Scopes == nil || q.Tree == nil || q.Commit || q.Policy != "" || q.Matrix.IsZero() || s.partial {
-		return nil
+		return nil, near
+	}
+	missed := func(e *receipts.Entry, why string) {
+		if near.gate == nil {
+			near = miss{e, why}
+		}
 	}
 	b := &basis{failed: make(map[line]bool), flaky: make(map[line]bool), newest: -1}
 	// Keyed by Rest, the digest of the files that no line names: a pass with another Rest does not count. The zero
@@ -96,7 +104,7 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool, each bool) bool) *
 		}
 		e := s.entry(seq)
 		if e == nil || s.stopped() {
-			return nil
+			return nil, miss{}
 		}
 		if e.Level < q.Level {
 			continue // anybody may write those
@@ -113,13 +121,16 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool, each bool) bool) *
 		}
 		res := s.judge(then, e, x)
 		if res.Verdict != "" {
+			if had := linesOf(res.Members); g.Final && ok(had, false) {
+				missed(e, res.Refusals[0].Message)
+			}
 			continue
 		}
-		lines, bindings, reads := make(map[line]bool), []string{}, true
+		lines, bindings, reads := linesOf(res.Members), []string{}, true
 		for _, m := range res.Members {
 			r := receipt(m)
 			l := lineOf(r)
-			lines[l], bindings = true, append(bindings, r.Binding)
+			bindings = append(bindings, r.Binding)
 			reads = reads && r.Binding != "" && r.Workspace != nil && r.Workspace.After == nil
 			rest := g.Rest
 			if r.Workspace != nil && r.Workspace.Before.Matches(*q.Tree) {
@@ -139,14 +150,26 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool, each bool) bool) *
 		for l := range lines {
 			each = each && (passes[g.Rest][l].Entry != nil || passes[receipts.Hash{}][l].Entry != nil)
 		}
-		if !g.Final || g.Rest.IsZero() || !reads || !ok(lines, each) || s.ofPart(e) {
+		if !g.Final || !ok(lines, each) {
 			continue
 		}
 		slices.Sort(bindings)
-		if g.Rest != q.Scopes.Rest(slices.Compact(bindings)) {
+		switch id := "the gate " + receipts.GateID(e.SHA); {
+		case !reads:
+			missed(e, "a line of "+id+" changes files, or does not say which files it saw")
+			continue
+		case g.Rest.IsZero():
+			missed(e, id+" does not say what the files were that no line names")
+			continue
+		case s.ofPart(e):
+			missed(e, id+" is of a part of a run")
+			continue
+		case g.Rest != q.Scopes.Rest(slices.Compact(bindings)):
+			missed(e, "")
 			continue
 		}
 		if s.lookAround(then, res); res.Verdict != "" { // another line has failed on its tree
+			missed(e, res.Refusals[0].Message)
 			continue
 		}
 		b.Result, b.newest, b.passes = res, max(b.newest, seq), make(map[line]passed)
@@ -158,11 +181,25 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool, each bool) bool) *
 			}
 		}
 		if !s.failures(q, b) {
-			return nil
+			return nil, miss{e, fmt.Sprintf("more than %d commands have failed since the gate %s", maxScoped, receipts.GateID(e.SHA))}
 		}
-		return b
+		return b, miss{}
 	}
-	return nil
+	return nil, near
+}
+
+// A miss is a full run that no present files can be compared with.
+type miss struct {
+	gate *receipts.Entry
+	why  string // a sentence; empty where a file has changed that none of its lines names
+}
+
+func linesOf(members []*receipts.Entry) map[line]bool {
+	lines := make(map[line]bool)
+	for _, m := range members {
+		lines[lineOf(receipt(m))] = true
+	}
+	return lines
 }
 
 // failures notes what has failed on the present files, by the files that its binding names: since the gate of b and,
@@ -290,7 +327,7 @@ func (s *Session) scoped(q Query) *Result {
 	if q.ChecksTested {
 		return nil // controls are about whole trees, not scopes
 	}
-	b := s.basis(q, func(_ map[line]bool, each bool) bool { return each })
+	b, _ := s.basis(q, func(_ map[line]bool, each bool) bool { return each })
 	if b == nil || b.concern(q, b.failed) || q.Strict && b.concern(q, b.flaky) {
 		return nil
 	}
@@ -317,6 +354,11 @@ func (s *Session) scoped(q Query) *Result {
 type Standing struct {
 	Gate   *receipts.Entry // of the full run that it rests on; nil where there is none, and all lines are to be run
 	Passed []bool          // of each line that was asked about: it passed on the files that are present
+
+	// Near is the gate of the newest full run of these lines where Gate is nil; nil where none is known under these rules. Why says why nothing rests on
+	// it; it is empty where a file has changed that none of its lines names.
+	Near *receipts.Entry
+	Why  string
 }
 
 // Standing says which of some commands need not run again: since a full run that had them all no file has changed
@@ -329,9 +371,10 @@ func (s *Session) Standing(q Query, commands []Requirement) (*Standing, error) {
 	}
 	st := &Standing{Passed: make([]bool, len(commands))}
 	if len(s.problems) == 0 && s.err == nil {
-		if b := s.basis(q, func(had map[line]bool, _ bool) bool {
+		b, near := s.basis(q, func(had map[line]bool, _ bool) bool {
 			return !slices.ContainsFunc(lines, func(l line) bool { return !had[l] })
-		}); b != nil {
+		})
+		if st.Near, st.Why = near.gate, near.why; b != nil {
 			st.Gate = b.Gate
 			for i, l := range lines {
 				_, ok := b.passes[l]

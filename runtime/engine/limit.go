@@ -16,6 +16,7 @@ import (
 type meter struct {
 	end    func(reason schedule.Reason, text string) // the run
 	budget plan.Budget
+	spent  time.Duration // of the timeout, before the run began
 	slept  func() time.Duration
 	since  func() time.Duration // in the place of the time since began; nil for that
 
@@ -36,7 +37,7 @@ func over(b, o plan.Budget) plan.Budget {
 // start begins to watch. It costs nothing where there is no budget.
 func (m *meter) start() {
 	m.began = time.Now()
-	next := m.budget.Timeout
+	next := m.left()
 	if s := m.budget.Stall / 4; s > 0 && (next == 0 || s < next) {
 		next = s
 	}
@@ -55,7 +56,7 @@ func (m *meter) start() {
 			}
 			now := m.clock()
 			switch b := m.budget; {
-			case b.Timeout > 0 && now >= b.Timeout:
+			case b.Timeout > 0 && now >= m.left():
 				m.end(receipts.StopTimeout, fmt.Sprintf("the run took longer than its timeout of %v", b.Timeout))
 				return
 			case b.Stall > 0 && m.busy.Load() > 0 && now-time.Duration(m.active.Load()) >= b.Stall:
@@ -64,6 +65,14 @@ func (m *meter) start() {
 			}
 		}
 	}()
+}
+
+// left is what the run had of its timeout when it began; 0 without one.
+func (m *meter) left() time.Duration {
+	if m.budget.Timeout <= 0 {
+		return 0
+	}
+	return max(m.budget.Timeout-m.spent, time.Millisecond)
 }
 
 func (m *meter) stop() {

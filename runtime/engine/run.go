@@ -45,6 +45,8 @@ type Options struct {
 
 	// Budget goes before that of the plan, for the run as a whole, where it is not zero.
 	Budget plan.Budget
+	// Spent is how much of the timeout of the run went into what came before it, such as a look at which lines have to run.
+	Spent time.Duration
 
 	// LockDir is where the locks of steps that exclude others are; Locks are the names
 	// of those that the starter of this run holds for it.
@@ -154,7 +156,7 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	} else {
 		r.relay, r.held = schedule.NewRelay(shape, rules), make(map[int]answer)
 	}
-	r.meter = meter{budget: over(p.Budget, o.Budget), end: func(why schedule.Reason, text string) {
+	r.meter = meter{budget: over(p.Budget, o.Budget), spent: o.Spent, end: func(why schedule.Reason, text string) {
 		end(attempt.Cut{Brief: schedule.Brief{Verdict: schedule.Fault, Reason: why, Text: text}})
 	}}
 

@@ -520,22 +520,30 @@ func TestUntrackedIsBounded(t *testing.T) {
 	}
 }
 
-// TestUnreadable runs as another user where this one could read everything.
+// asOther runs the test as another user, and returns true, where this one could read everything.
+func asOther(t *testing.T) bool {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return false
+	}
+	exe, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Skip("root reads everything")
+	}
+	defer func() { _ = exe.Close() }()
+	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Errorf("as another user: %v\n%s", err, out)
+	}
+	return true
+}
+
 func TestUnreadable(t *testing.T) {
-	if os.Geteuid() == 0 {
-		exe, err := os.Open("/proc/self/exe")
-		if err != nil {
-			t.Skip("root reads everything")
-		}
-		defer func() { _ = exe.Close() }()
-		cmd := exec.Command("/proc/self/exe", "-test.run=^TestUnreadable$", "-test.v")
-		cmd.Dir = "/"
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		out, err := cmd.CombinedOutput()
-		if err != nil || !bytes.Contains(out, []byte("--- PASS: TestUnreadable")) {
-			t.Errorf("as another user: %v\n%s", err, out)
-		}
+	if asOther(t) {
 		return
 	}
 	r := newRepo(t)

@@ -147,6 +147,31 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+// TestLocked: a snapshot reads nothing of a store. A folder there that another user has made, and that this one cannot read, may hold anything.
+func TestLocked(t *testing.T) {
+	if asOther(t) {
+		return
+	}
+	for _, locked := range []string{"log/sha256/e1", "log/runs", "lock", ""} {
+		r := newRepo(t)
+		r.write("a", "a")
+		r.commit()
+		r.write(".dialect/log/redact", "x")
+		r.do(os.MkdirAll(r.path(".dialect/"+locked), 0o755))
+		r.do(os.Chmod(r.path(".dialect/"+locked), 0))
+		defer os.Chmod(r.path(".dialect/"+locked), 0o755)
+		s := r.takeBoth(NewTracker(r.dir, Options{}))
+		path := strings.TrimSuffix(".dialect/"+locked, "/")
+		if s.Tree != r.git("rev-parse", "HEAD^{tree}") || s.Exact || s.Beyond.Count != 1 || !strings.HasPrefix(s.Beyond.List[0].String(), ".dialect: the folder "+path+" in it cannot be read: ") {
+			t.Errorf("%q: tree %s, exact %v, beyond %q", locked, s.Tree, s.Exact, s.Beyond.List)
+		}
+		r.write("a", "b")
+		if _, err := Take(t.Context(), r.dir, Options{}); err != nil {
+			t.Errorf("%q: %v", locked, err)
+		}
+	}
+}
+
 // TestNamed: a cache that the matrix names may stand there, as one that a tracked ignore file names may; a .dialect may not.
 func TestNamed(t *testing.T) {
 	t.Parallel()

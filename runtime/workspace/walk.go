@@ -417,7 +417,7 @@ func (w *walk) beside(s *scratch, d *folder, x archive.Exempt, path, name string
 		return nil
 	}
 	sub, err := d.sub(name)
-	if gone(err) || swapped(err) {
+	if gone(err) || swapped(err) || w.locked(place{cache: path}, path, err) {
 		return nil // what stands there now came after the walk began
 	}
 	if err != nil {
@@ -425,6 +425,16 @@ func (w *walk) beside(s *scratch, d *folder, x archive.Exempt, path, name string
 	}
 	defer sub.release()
 	return w.strangers(s, sub, place{tree: p.tree, path: path, ignore: p.ignore, cache: path}, x.Makes)
+}
+
+// locked notes a folder of a store that cannot be read, as one that another user has made: nobody knows what it holds. It reports whether err says that;
+// what a store holds belongs to no snapshot, so that none fails for it.
+func (w *walk) locked(p place, path string, err error) bool {
+	if !errors.Is(err, fs.ErrPermission) {
+		return false
+	}
+	w.leave(p.cache, "the folder "+git.Display(path)+" in it cannot be read: it may hold what a clone lacks; give it to the user of this project (chown), or remove it")
+	return true
 }
 
 // strangers notes what is in the folder of a store, of which nothing is tracked, and was not made by dialect, by names and kinds. Of blobs there may be
@@ -459,7 +469,7 @@ func (w *walk) strangers(s *scratch, d *folder, p place, makes func(name string)
 			if swapped(err) {
 				stranger()
 			}
-			if gone(err) || swapped(err) {
+			if gone(err) || swapped(err) || w.locked(below, path, err) {
 				continue
 			}
 			if err != nil {
@@ -474,7 +484,7 @@ func (w *walk) strangers(s *scratch, d *folder, p place, makes func(name string)
 		default:
 			if st, err := d.lstat(name); err == nil && !st.kind.regular() {
 				stranger()
-			} else if err != nil && !gone(err) {
+			} else if err != nil && !gone(err) && !w.locked(p, p.path, err) {
 				return w.fault(path, err)
 			}
 		}
@@ -485,6 +495,8 @@ func (w *walk) strangers(s *scratch, d *folder, p place, makes func(name string)
 // enter walks a directory inside d, which may be a repository of its own.
 func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link bool, inner place, again bool) error {
 	sub, err := d.sub(name)
+	path := inner.path
+	store := inner.project && inner.cache == path && !p.tree.index.Folder(p.inside(path))
 	if err != nil {
 		if gone(err) || swapped(err) {
 			if again {
@@ -492,11 +504,13 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 			}
 			return w.look(c, s, d, p, name, true)
 		}
+		if store && w.locked(inner, path, err) {
+			return nil
+		}
 		return w.fault(p.join(name), err)
 	}
 	defer sub.release()
-	path := inner.path
-	if inner.project && inner.cache == path && !p.tree.index.Folder(p.inside(path)) {
+	if store {
 		if !w.first {
 			return nil
 		}

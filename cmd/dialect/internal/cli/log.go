@@ -58,6 +58,7 @@ func newLog(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			out := &lineEnds{w: u.Out}
 			for _, one := range []struct {
 				name   string
 				stream receipts.Stream
@@ -66,7 +67,10 @@ func newLog(u *ui) *cobra.Command {
 				if one.leave || one.stream.Bytes == 0 {
 					continue
 				}
-				if err := printLog(u, logs, one.name, one.stream, f.tail, f.path, f.raw); err != nil {
+				if err := out.finish(); err != nil {
+					return err
+				}
+				if err := printLog(u, out, logs, one.name, one.stream, f.tail, f.path, f.raw); err != nil {
 					return err
 				}
 			}
@@ -84,7 +88,29 @@ func newLog(u *ui) *cobra.Command {
 	return cmd
 }
 
-func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail int, pathOnly, raw bool) error {
+// A lineEnds knows whether what went through it ends a line. Each stream was searched for secrets by itself: what ends the first and what
+// begins the second must not stand together, as they never did where the command wrote them.
+type lineEnds struct {
+	w    io.Writer
+	open bool // the last byte ended no line
+}
+
+func (l *lineEnds) Write(p []byte) (int, error) {
+	if len(p) > 0 {
+		l.open = p[len(p)-1] != '\n'
+	}
+	return l.w.Write(p)
+}
+
+// finish ends the line.
+func (l *lineEnds) finish() (err error) {
+	if l.open {
+		_, err = l.Write([]byte("\n"))
+	}
+	return err
+}
+
+func printLog(u *ui, to io.Writer, logs archive.Archive, what string, s receipts.Stream, tail int, pathOnly, raw bool) error {
 	want := s.SHA256
 	if !s.Log.IsZero() {
 		want = s.Log
@@ -102,7 +128,7 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 	}
 	defer f.Close()
 	if pathOnly {
-		_, err := fmt.Fprintln(u.Out, path)
+		_, err := fmt.Fprintln(to, path)
 		return err
 	}
 	var from io.Reader = f
@@ -118,10 +144,10 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 		}
 	}
 	if !u.OutTTY {
-		_, err = io.Copy(u.Out, from)
+		_, err = io.Copy(to, from)
 		return err
 	}
-	in, out := bufio.NewReader(from), bufio.NewWriter(u.Out)
+	in, out := bufio.NewReader(from), bufio.NewWriter(to)
 	for {
 		line, err := in.ReadString('\n')
 		fmt.Fprint(out, diag.Visible(line))

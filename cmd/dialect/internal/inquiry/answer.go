@@ -1,6 +1,7 @@
 package inquiry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,6 @@ import (
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/runtime/scope"
 )
 
 // Ask answers the question by the record that id names, or by any gate if id is empty: from the
@@ -40,7 +40,9 @@ func (q *Question) Ask(ctx context.Context, stdin io.Reader, bundle, rev, id str
 	if err != nil {
 		return nil, err
 	}
-	q.notes(ctx, res, rev)
+	if err := q.notes(ctx, res, rev); err != nil {
+		return nil, err
+	}
 	q.nextSteps = q.nextOf(res, rev)
 	return res, nil
 }
@@ -147,8 +149,8 @@ func (q *Question) noStore() string {
 	return text + "; --store names another"
 }
 
-// notes adds to a result what the store cannot know.
-func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
+// notes adds to a result what the store cannot know. The error says that a signal ended it: for that the files are read.
+func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) error {
 	note := func(format string, args ...any) { res.Notes = append(res.Notes, fmt.Sprintf(format, args...)) }
 	if res.Verdict == verify.Scoped {
 		q.changed, _ = q.changedSince(ctx, res.Body)
@@ -159,7 +161,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 			q.remedy = remedy
 		}
 	}
-	if text := q.unnamed(res); text != "" {
+	if text := q.someLines(ctx, res); text != "" {
 		note("%s", text)
 	}
 	if (res.Verdict == verify.Stale || res.Verdict == verify.Missing) && rev != "" {
@@ -179,7 +181,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 			}
 		}
 	}
-	if q.leftOver(res); len(q.ungated) > 0 {
+	if q.leftOver(ctx, res); len(q.ungated) > 0 {
 		note("not gated yet, although the commands passed on these files: %s %s", "receipt"+plural(len(q.ungated)), strings.Join(q.ungated, ", "))
 	}
 	if rev != "" || q.o.Elsewhere {
@@ -193,6 +195,9 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 		if len(names) > 0 {
 			note("the inputs of %s were not compared: --tree and --bundle do not see the files that a binding names as `inputs`", strings.Join(quoted(names), ", "))
 		}
+	}
+	if text := q.partly(ctx, res, rev); text != "" {
+		note("%s", text)
 	}
 	if res.Verdict == verify.Verified && res.Gate.Consumption != nil {
 		note("the gate %s was consumed by %s at %s", receipts.GateID(res.Gate.SHA), res.Gate.Consumption.Who(), records.Stamp(res.Gate.Consumption.At.Time))
@@ -216,41 +221,10 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	for _, text := range q.otherScripts(res) {
 		note("%s", text)
 	}
-}
-
-// unnamed says, of a stale gate whose lines name files, which of the paths that changed since no line names, or that
-// only those lines have to run that name them.
-func (q *Question) unnamed(res *verify.Result) string {
-	if res.Verdict != verify.Stale || len(q.changed) == 0 || q.snapshot == nil || q.Policy != "" || q.Scopes == nil { // without the last no run of some lines answers
-		return ""
+	if errors.Is(ctx.Err(), context.Canceled) { // past a deadline the answer stands, without some notes
+		return exit.Status(interrupt.Status(ctx))
 	}
-	if res.Contradicted() {
-		return "a line of that run also failed on that run's own files, so all lines have to run"
-	}
-	var patterns, paths []string
-	if !slices.ContainsFunc(scoped(res), func(name string) bool { return len(q.matrix.Scopes[name]) > 0 }) {
-		return ""
-	}
-	for _, list := range q.matrix.Scopes { // also of bindings that the script has no line of: their files are not read by all
-		patterns = append(patterns, list...)
-	}
-	for _, text := range q.changed {
-		path := text[:strings.LastIndex(text, " (")]
-		below, ok := strings.CutPrefix(path, q.snapshot.Place+"/")
-		if q.snapshot.Place == "" {
-			below, ok = path, true
-		}
-		if !ok || !scope.Names(patterns, below) {
-			paths = append(paths, path)
-		}
-	}
-	if len(paths) == 0 && q.scriptOf(res.Body.Run, "") == "" { // of lines on stdin: the default script has had no run that the others could rest on
-		return ""
-	}
-	if len(paths) == 0 {
-		return "each of these paths is named by `files` of a line: `dialect run --changed` runs those lines alone"
-	}
-	return "no line names " + receipts.ListPaths(quoted(paths)) + " in its `files`, so that all lines have to run"
+	return nil
 }
 
 // rulesText says what the rules, those of a matrix, were compared with.
@@ -410,7 +384,7 @@ func (q *Question) Tell(w io.Writer, changes func([]policy.Change) error, res *v
 		fmt.Fprintf(w, "VERIFIED for changed paths: %s passed on the files that they name, %d of them since%s; full run: gate %s of %s\n  %s\n",
 			diag.Number(len(res.Members), "command")+q.scriptOfAll(res), res.Since, lastWords(res), receipts.GateID(res.Gate.SHA), records.Stamp(res.Body.Timestamp.Time), q.trust(res))
 		for _, name := range scoped(res) {
-			fmt.Fprintf(w, "  scope of %s: %s\n", diag.Name(name), diag.Printable(strings.Join(q.matrix.Scopes[name], ", ")))
+			fmt.Fprintf(w, "  scope of %s: %s\n", diag.Name(name), diag.Printable(cmp.Or(strings.Join(q.matrix.Scopes[name], ", "), "all files")))
 		}
 	} else {
 		fmt.Fprintf(w, "%s: %s is not verified%s\n  %s\n", res.Verdict, subject, about, q.trust(res))

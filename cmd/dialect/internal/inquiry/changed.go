@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/scope"
 )
 
 // Changed returns the numbers of the lines of p that have to run, since files that they name have changed since their
@@ -22,8 +28,31 @@ func Changed(ctx context.Context, o Options, p *plan.Plan) (lines []int, all boo
 	if err != nil {
 		return nil, false, "", err
 	}
-	whole := func(format string, args ...any) ([]int, bool, string, error) {
-		return nil, true, "all lines run: " + fmt.Sprintf(format, args...), nil
+	s, err := q.standing(ctx, p)
+	switch {
+	case err != nil:
+		return nil, false, "", err
+	case s.whole != "":
+		return nil, true, "all lines run: " + s.whole, nil
+	case len(s.lines) == 0:
+		return nil, false, fmt.Sprintf("nothing to run: the files of its %s are as they were when they passed; full run: gate %s", diag.Number(s.of, "line"), s.gate), nil
+	}
+	return s.lines, false, fmt.Sprintf("%d of %d lines run: the files of the others are as they were when they passed; full run: gate %s", len(s.lines), s.of, s.gate), nil
+}
+
+// A standing says which lines of a script have to run, as Changed does.
+type standing struct {
+	lines   []int
+	of      int    // how many lines the script has, without its gates
+	gate    string // the full run that it rests on
+	whole   string // why all lines have to run; empty where some are enough
+	unnamed bool   // the reason is that a file has changed that no line names
+}
+
+// standing is [Changed] for a question that was made.
+func (q *Question) standing(ctx context.Context, p *plan.Plan) (s standing, err error) {
+	whole := func(format string, args ...any) (standing, error) {
+		return standing{whole: fmt.Sprintf(format, args...)}, nil
 	}
 	switch {
 	case q.matrix.Path != p.Matrix.Path:
@@ -35,7 +64,8 @@ func Changed(ctx context.Context, o Options, p *plan.Plan) (lines []int, all boo
 	case len(p.Named) == 0:
 		return whole("no line of %s has a binding with `files`", p.Script.Name)
 	}
-	q.Require, q.Strict, q.Scopes = nil, false, scopes(q.matrix.Scopes, q.snapshot)
+	of := q.Query
+	of.Require, of.Strict, of.Scopes = nil, false, scopes(q.matrix.Scopes, q.snapshot)
 	var commands []verify.Requirement
 	first := make([]int, len(p.Steps)+1) // of the commands of each line
 	for i, line := range p.Steps {
@@ -50,42 +80,97 @@ func Changed(ctx context.Context, o Options, p *plan.Plan) (lines []int, all boo
 	options.ReadOnly = true
 	var st *verify.Standing
 	err = interrupt.Await(ctx, func() error {
-		s, err := sqlite.Open(ctx, q.path, options)
+		log, err := sqlite.Open(ctx, q.path, options)
 		if err != nil {
 			return err
 		}
-		defer s.Close()
-		st, err = s.Standing(ctx, q.Query, commands)
+		defer log.Close()
+		st, err = log.Standing(ctx, of, commands)
 		return err
 	})
 	switch {
 	case ctx.Err() != nil:
-		return nil, false, "", exit.Status(interrupt.Status(ctx))
+		return s, exit.Status(interrupt.Status(ctx))
 	case errors.Is(err, sqlite.ErrNoStore):
 		return whole("nothing has run here before")
 	case err != nil:
 		return whole("%v", err)
+	case st.Gate == nil && st.Near == nil:
+		return whole("no full run of them is known under these rules")
+	case st.Gate == nil && st.Why != "":
+		return whole("%s", st.Why)
 	case st.Gate == nil:
-		return whole("no full run of them is known under these rules, or a file that no line names has changed since")
+		return standing{whole: q.unnamed(ctx, st.Near, p.Named), unnamed: true}, nil
 	}
-	runs := 0
+	s.gate = receipts.GateID(st.Gate.SHA)
 	for i, line := range p.Steps {
 		if first[i] == first[i+1] {
 			continue // a gate
 		}
-		runs++
+		s.of++
 		for _, passed := range st.Passed[first[i]:first[i+1]] {
 			if !passed {
-				lines = append(lines, line.Line.Number)
+				s.lines = append(s.lines, line.Line.Number)
 				break
 			}
 		}
 	}
-	if len(lines) == runs {
-		return whole("the `files` of each have a path that has changed")
+	if len(s.lines) == s.of {
+		return whole("none of them has passed on its files as they are now")
 	}
-	if len(lines) == 0 {
-		return nil, false, fmt.Sprintf("nothing to run: the files of its %s are as they were when they passed; full run: gate %s", diag.Number(runs, "line"), receipts.GateID(st.Gate.SHA)), nil
+	return s, nil
+}
+
+// unnamed says which of the paths that changed since a gate the patterns do not match.
+func (q *Question) unnamed(ctx context.Context, gate *receipts.Entry, patterns []string) string {
+	v, _ := gate.Parse()
+	g, _ := v.(*receipts.Gate)
+	changed, _ := q.changedSince(ctx, g)
+	var paths []string
+	for _, text := range changed {
+		path := text[:strings.LastIndex(text, " (")]
+		below, ok := strings.CutPrefix(path, q.snapshot.Place+"/")
+		if q.snapshot.Place == "" {
+			below, ok = path, true
+		}
+		if !ok || !scope.Names(patterns, below) {
+			paths = append(paths, path)
+		}
 	}
-	return lines, false, fmt.Sprintf("%d of %d lines run: the files of the others are as they were when they passed; full run: gate %s", len(lines), runs, receipts.GateID(st.Gate.SHA)), nil
+	if len(paths) == 0 { // the old names are not kept, or it was reached through a link
+		return "a file that no line names in its `files` has changed since the gate " + receipts.GateID(gate.SHA)
+	}
+	return "no line names " + receipts.ListPaths(quoted(paths)) + " in its `files`"
+}
+
+// someLines says, of a stale gate whose lines name files, what `run --changed` would run of the default script. It asks the log as that does.
+func (q *Question) someLines(ctx context.Context, res *verify.Result) string {
+	if res.Verdict != verify.Stale || len(q.changed) == 0 || q.snapshot == nil || q.Policy != "" || q.Scopes == nil { // without the last no run of some lines answers
+		return ""
+	}
+	if res.Contradicted() {
+		return "a line of that run also failed on that run's own files, so all lines have to run"
+	}
+	path, _ := project.DefaultScript(filepath.Join(q.root, filepath.FromSlash(q.From)), q.rules)
+	text, err := regular.Read(path, maxScript)
+	if err != nil {
+		return ""
+	}
+	p, err := project.Load(&project.Script{Name: place.Short(path), Path: path, Text: text}, q.o.Routing)
+	if err != nil {
+		return ""
+	}
+	if p.Resolve(nil, nil); p.Findings.Count(diag.Error) > 0 {
+		return ""
+	}
+	switch s, err := q.standing(ctx, p.Plan); {
+	case err != nil:
+		return ""
+	case s.unnamed:
+		return s.whole + ", so that all lines have to run"
+	case s.whole != "" || len(s.lines) == 0:
+		return ""
+	default:
+		return fmt.Sprintf("`%s` runs %d of %d lines: the files of the others are as they were when they passed", q.run("--changed", place.Short(path)), len(s.lines), s.of)
+	}
 }

@@ -3,6 +3,7 @@ package inquiry
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -560,7 +561,7 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		list = append(q.nextOfNested(runtime.GOOS), q.runRequired(script))
 	}
 	switch n := len(q.ungated); {
-	case n == 0:
+	case n == 0 || len(q.gateFor) == 0:
 	case first.Reason == receipts.Outside || len(q.Require) == 0: // where nothing is required, a whole script says more
 		list = append(list, advice("or gate the receipt%s:", plural(n)), q.gate(q.gateFor, q.ungated...))
 	default:
@@ -612,9 +613,9 @@ func (q *Question) nextOfNested(goos string) []string {
 	return append(list, strings.Join(append(commands, git("add", "--all"), git("commit", "--message=The files as tested")), " && "))
 }
 
-// leftOver finds what a gate over receipts that are there has to name, so that it would answer
-// the question.
-func (q *Question) leftOver(res *verify.Result) {
+// leftOver finds what a gate over receipts that are there has to name, so that it would answer the question. Where nothing is required, only one
+// over every line of the default script would: a gate over some would make VERIFIED of less than the last run did.
+func (q *Question) leftOver(ctx context.Context, res *verify.Result) {
 	if q.rules == nil || len(q.matrix.Path) == 0 {
 		return
 	}
@@ -635,6 +636,11 @@ func (q *Question) leftOver(res *verify.Result) {
 			}
 		}
 		q.ungated = append(q.ungated, e.SHA.Short())
+	}
+	if len(q.Require) == 0 && len(q.ungated) > 0 {
+		if _, list, _ := q.Default(ctx, "HEAD"); len(list) == 0 || uncovered(res.Ungated, list) != nil {
+			q.gateFor = nil
+		}
 	}
 }
 

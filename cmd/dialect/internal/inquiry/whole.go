@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func like(word string, was receipts.Datum) bool {
 }
 
 // Default returns the commands of the default script, see [project.DefaultScript], as the commit from has it and the trusted matrix binds it; if that commit
-// has no such script, as it is here. Changed says that the script here differs. Default leaves out lines that run only after a
+// has no such script, or from is empty, as it is here. Changed says that the script here differs. Default leaves out lines that run only after a
 // failure, and those that a handler of the runtime carries out.
 func (q *Question) Default(ctx context.Context, from string) (path string, list []Bound, changed bool) {
 	if q.rules == nil {
@@ -89,7 +90,8 @@ func (q *Question) Default(ctx context.Context, from string) (path string, list 
 		return text
 	}
 	var text []byte
-	if c, err := workspace.Resolve(ctx, q.root, from, workspace.Options{}); err == nil {
+	if from == "" {
+	} else if c, err := workspace.Resolve(ctx, q.root, from, workspace.Options{}); err == nil {
 		if path, _, err = project.DefaultScriptIn(ctx, c, dir, q.rules); err == nil && path != "" {
 			if b, err := c.ReadFile(ctx, path); err == nil && len(b) <= maxScript {
 				text, changed = b, q.commit == nil && !bytes.Equal(b, here(path))
@@ -167,7 +169,7 @@ func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Resu
 			return res, err
 		}
 	}
-	left := uncovered(res, list)
+	left := uncovered(res.Members, list)
 	if passed && left == nil {
 		return res, nil
 	}
@@ -184,13 +186,12 @@ func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Resu
 		}
 		verified := again.Verdict == verify.Verified || again.Verdict == verify.Scoped
 		switch {
-		case verified && uncovered(again, list) == nil:
-			q.notes(ctx, again, rev)
-			return again, nil
+		case verified && uncovered(again.Members, list) == nil:
+			return again, q.notes(ctx, again, rev)
 		case !verified && !passed: // what refuses the lines themselves, and not what failed beside them
-			q.notes(ctx, again, rev)
+			err := q.notes(ctx, again, rev)
 			q.nextSteps = q.nextOf(again, rev)
-			return again, nil
+			return again, err
 		}
 	}
 	if !passed {
@@ -296,10 +297,23 @@ func (q *Question) passedBefore(b Bound, failed []*receipts.Receipt) bool {
 	})
 }
 
-// uncovered returns the first line that no member of a result is of; nil for none.
-func uncovered(res *verify.Result, list []Bound) *Bound {
+// partly says how much of the default script, as the commit rev has it, a gate covers where nothing is required and it is not all; else nothing.
+func (q *Question) partly(ctx context.Context, res *verify.Result, rev string) string {
+	if res.Verdict != verify.Verified || len(q.Require) > 0 || q.bundle != "" {
+		return ""
+	}
+	path, list, _ := q.Default(ctx, rev)
+	if uncovered(res.Members, list) == nil {
+		return ""
+	}
+	covered := slices.DeleteFunc(slices.Clone(list), func(b Bound) bool { return uncovered(res.Members, []Bound{b}) != nil })
+	return fmt.Sprintf("that is %d of the %s of %s", len(covered), diag.Number(len(list), "command"), place.Short(path))
+}
+
+// uncovered returns the first line that none of the receipts is of; nil for none.
+func uncovered(members []*receipts.Entry, list []Bound) *Bound {
 	for i, b := range list {
-		if !slices.ContainsFunc(res.Members, func(e *receipts.Entry) bool {
+		if !slices.ContainsFunc(members, func(e *receipts.Entry) bool {
 			v, _ := e.Parse()
 			r, ok := v.(*receipts.Receipt)
 			return ok && b.meets(r)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
@@ -72,6 +73,9 @@ func (o *Options) notarize(v *voice.Voice, p *project.Program) error {
 	hide := shown.Hide
 	sig.Hide.Store(&hide)
 	spec := o.spec(p, folder)
+	if t := cmp.Or(spec.Timeout, p.Plan.Budget.Timeout); t > 0 && o.spent[p] > 0 {
+		spec.Timeout = max(t-o.spent[p], time.Millisecond)
+	}
 	spec.Output = shown.Streams() || log != nil
 	run, leave, err := begin(sig, c, spec)
 	if err != nil {

@@ -5,6 +5,7 @@ package run
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"maps"
@@ -66,6 +67,8 @@ type Options struct {
 
 	Given []string // the names of the flags that were given
 	Again []string // the flags, as they were given, that a run of one of the lines again needs
+
+	spent map[*project.Program]time.Duration // of the timeout of the run, by --changed
 }
 
 // outputs are the values of --output.
@@ -265,9 +268,7 @@ func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]s
 	}
 	if o.Changed {
 		if p.Resolve(vars, nil); p.Findings.Count(diag.Error) == 0 {
-			ctx, stop := interrupt.Context()
-			defer stop()
-			some, whole, why, err := inquiry.Changed(ctx, o.asked(p), p.Plan)
+			some, whole, why, err := o.changed(p)
 			if err != nil {
 				return nil, nil, false, err
 			}
@@ -279,6 +280,30 @@ func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]s
 	}
 	return lines, flags, false, nil
 }
+
+// changed is [inquiry.Changed], within the time that the run has: the snapshot that it takes may last.
+func (o *Options) changed(p *project.Program) (lines []int, all bool, why string, err error) {
+	began := time.Now()
+	ctx, stop := interrupt.Context()
+	defer stop()
+	most := cmp.Or(o.Budget.Timeout, p.Plan.Budget.Timeout)
+	if most > 0 {
+		var end func()
+		ctx, end = context.WithTimeoutCause(ctx, most, errSpent)
+		defer end()
+	}
+	lines, all, why, err = inquiry.Changed(ctx, o.asked(p), p.Plan)
+	if err != nil && context.Cause(ctx) == errSpent {
+		err = exit.Failf(exit.Fault, "the run took longer than its timeout of %v: it ended while --changed looked at which files have changed, before any line began", most)
+	}
+	if o.spent == nil {
+		o.spent = make(map[*project.Program]time.Duration)
+	}
+	o.spent[p] = time.Since(began)
+	return lines, all, why, err
+}
+
+var errSpent = errors.New("the timeout of the run is over")
 
 // asked says what passes have to be for --changed to leave their lines out: as those of this run would be.
 func (o *Options) asked(p *project.Program) inquiry.Options {
