@@ -294,7 +294,7 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 	flaky := ""
 	for _, f := range earlier {
 		switch {
-		case g.AcceptFlaky != "":
+		case g.AcceptFlaky != "" && m.Level >= f.Level && last.rules.heldTo(r, receipt(f.Entry)): // else a record without the key, or a weaker line, would accept it
 			if !slices.Contains(d.Accepted, f.SHA) {
 				d.Accepted = append(d.Accepted, f.SHA)
 			}

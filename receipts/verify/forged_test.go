@@ -498,3 +498,61 @@ func TestRetriesElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestAcceptedForLess: a run that accepts failures accepts none that the key signed for a pass without it, below one of its lines, and none of a line that
+// had more to meet.
+func TestAcceptedForLess(t *testing.T) {
+	boss, keys := newSigner(t)
+	for _, c := range []struct {
+		name    string
+		failure *receipts.Signer
+		pass    func(*receipts.Receipt) // of the inner run; nil for one of the run itself
+		own     func(*receipts.Receipt)
+		want    bool
+	}{
+		{"of its own line", boss, nil, func(*receipts.Receipt) {}, true},
+		{"of another binding of the command", boss, nil, func(r *receipts.Receipt) { r.Binding = "smoke" }, false},
+		{"signed, passed below a line", boss, func(*receipts.Receipt) {}, nil, false},
+	} {
+		m := newMaker(t)
+		m.sign = c.failure
+		f := m.receipt(failing, func(r *receipts.Receipt) { r.Run = "r-0" })
+		m.sign = boss
+		m.run("r-1")
+		var g receipts.GateRequest
+		if c.pass != nil {
+			m.sign = nil
+			m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(c.pass, func(r *receipts.Receipt) { r.Run = "r-2" })
+			m.sign = boss
+			g = requestFor(m.receipt(of("all")))
+		} else {
+			g = requestFor(m.receipt(c.own))
+		}
+		g.Level, g.Strict, g.AcceptFlaky = receipts.LevelKey, false, "the network"
+		m.signCheckpoint(boss)
+		d := m.decide(Options{Keys: keys}, g)
+		if got := slices.Contains(d.Accepted, f); !d.Passed() || got != c.want {
+			t.Errorf("%s: accepted %t: %+v", c.name, got, d.Refusals)
+		}
+	}
+}
+
+// TestBegunAfterItsLine: a run that says that a line started it, and began when that line had ended, is below no line whose variables could set it apart.
+func TestBegunAfterItsLine(t *testing.T) {
+	m := newMaker(t)
+	in := func(run, step string) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Run, r.Step = run, step }
+	}
+	m.run("r-0")
+	m.receipt(of("a"), in("r-0", "1"), func(r *receipts.Receipt) { r.Workspace.Before = treeB })
+	m.receipt(of("b"), in("r-0", "2"), func(r *receipts.Receipt) { r.Workspace.Before = treeB })
+	m.run("r-1", func(r *receipts.Run) { r.Parent = "r-0/1" })
+	m.receipt(failing, in("r-1", "1"))
+	m.run("r-2", func(r *receipts.Run) { r.Parent = "r-0/2" })
+	m.gate([]receipts.Hash{m.receipt(in("r-2", "1"))}, func(g *receipts.Gate) { g.Run = "r-2" })
+	q := asked(strict, func(q *Query) { q.Env = map[string]string{"check_a": "a", "check_b": "b", "check_lint": ""} })
+	if res := ask(t, m.open(Options{}), q); res.Verdict != Flaky {
+		t.Error(told(res))
+	}
+}

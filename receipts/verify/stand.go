@@ -24,7 +24,7 @@ type below struct {
 	ended int64   // the index of the last receipt of the first line around it to end, of those that have one; 0 for none
 	lines []int64 // the receipts, with files, of the line that started the run, or else of the nearest line around it that has such
 	bound []int64 // a receipt of each line around it that has one, the nearest last: of the outermost maxDepth
-	gap   bool    // bound lacks a line: it has no receipt of the level, or is deeper than maxDepth
+	gap   bool    // bound lacks a line: it has no receipt of the level, had ended before, or is deeper than maxDepth
 }
 
 // A left has the receipts and gates of one run that have the required level: the index of the last one, and those of the receipts of each step.
@@ -101,6 +101,9 @@ func (w *within) around(run string) below {
 			seq, ok := of.seen[l.step]
 			if ok && (known.ended == 0 || seq < known.ended) {
 				known.ended = seq
+			}
+			if b := w.s.begun(l.run); b != nil && b.Seq > seq {
+				ok = false // it began when the line had ended: what it says of its parent is not so
 			}
 			if ok && len(known.bound) < maxDepth { // each run has a copy
 				known.bound = append(slices.Clip(known.bound), seq)
