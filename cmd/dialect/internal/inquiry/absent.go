@@ -16,8 +16,8 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
-// noCommit is the usage error that the flag names no commit, with why that may be; flag is as it was typed, without its value.
-func noCommit(ctx context.Context, flag, dir, rev string, err error) *exit.Failure {
+// NoCommit is the usage error that the flag names no commit, with why that may be; flag is as it was typed, without its value.
+func NoCommit(ctx context.Context, flag, dir, rev string, err error) *exit.Failure {
 	f := exit.Usagef("%w", err)
 	if flag == "--tree" {
 		f = exit.Usagef("--tree: %w", err)

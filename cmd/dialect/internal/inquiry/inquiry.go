@@ -161,7 +161,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	} else {
 		q.commit, m, findings, err = project.LoadMatrixOf(ctx, rev, dir, o.Routing)
 		if q.commit == nil {
-			return nil, noCommit(ctx, "--tree", dir, rev, err)
+			return nil, NoCommit(ctx, "--tree", dir, rev, err)
 		}
 	}
 	lacks := err == nil && rev != "" && project.IsAbsent(m)
@@ -197,7 +197,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		case err != nil && o.Base == "":
 			return nil, exit.Failf(exit.Refused, "%v", err)
 		case err != nil:
-			return nil, noCommit(ctx, "--base", dir, o.Base, err)
+			return nil, NoCommit(ctx, "--base", dir, o.Base, err)
 		}
 		if o.Base != "" && q.Level > receipts.LevelHash && !workspace.IsHash(o.Base) {
 			return nil, exit.Usagef("--base %s: with --key, the base must be a full commit hash: anyone who can write to the repository can move a branch or tag", o.Base).
@@ -295,7 +295,7 @@ func NamedTree(ctx context.Context, name string, o Options) (*receipts.Tree, err
 		case len(name) == 40 && strings.Trim(name, "0123456789abcdef") == "":
 			return &receipts.Tree{Tree: name}, nil // a tree, not a commit
 		}
-		return nil, noCommit(ctx, "--tree", ".", name, err)
+		return nil, NoCommit(ctx, "--tree", ".", name, err)
 	}
 	q, err := New(ctx, o, "")
 	switch {
