@@ -47,11 +47,12 @@ func (q *Question) Ask(ctx context.Context, stdin io.Reader, bundle, rev, id str
 
 // Broken is a question that cannot be asked, such as where the rules cannot be read or the notary is gone, with its answer.
 func Broken(o Options, e *exit.Failure) (*Question, *verify.Result) {
-	steps := slices.Clone(e.Hints)
-	for i, step := range steps {
-		if !strings.HasPrefix(step, "dialect ") && !strings.HasPrefix(step, "# ") {
-			steps[i] = advice("%s", step)
-		}
+	var steps []string
+	for _, hint := range e.Hints {
+		steps = append(steps, step(hint))
+	}
+	if steps == nil {
+		steps = []string{advice("fix what is named, then ask again; this looks at all that an answer needs:"), "dialect doctor"}
 	}
 	return &Question{o: o, nextSteps: steps}, broken(verify.Degraded, receipts.Degraded, e.Error())
 }

@@ -41,11 +41,8 @@ func (e *Undecided) Decision() records.Decision {
 func undecided(reason receipts.Reason, f *exit.Failure) *Undecided {
 	e := &Undecided{Failure: exit.Failf(exit.Refused, "%w", f.Err), Reason: reason}
 	for _, h := range f.Hints {
-		text := strings.TrimPrefix(h, "# ")
-		if e.Hint("%s", text); !strings.HasPrefix(h, "dialect ") {
-			h = "# " + text
-		}
-		e.next = append(e.next, h)
+		e.Hint("%s", strings.TrimPrefix(h, "# "))
+		e.next = append(e.next, step(h))
 	}
 	return e
 }

@@ -2,7 +2,7 @@
 // the trusted rules and of the present files, has the log answer it, and says what the answer
 // is, what it rests on, and what to do where it is no.
 //
-// It is one package of up to 3,200 lines because the words of an answer, and the command that comes next, depend on all
+// It is one package of up to 3,300 lines because the words of an answer, and the command that comes next, depend on all
 // that was asked: the files, the rules, the flags and the store.
 package inquiry
 
@@ -177,6 +177,9 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	case rev == "" && q.lose(ctx, dir, err):
 	case len(o.Require) > 0 || o.Base != "" || o.Routing != "" || !errors.Is(err, routing.ErrNotFound):
 		f := exit.Failf(exit.Refused, "%w", err)
+		if f := q.partial(ctx, dir, rev); rev != "" && f != nil {
+			return nil, f
+		}
 		if errors.Is(err, routing.ErrNotFound) {
 			f.Hint("dialect init").Hint("%s", advice("or name a matrix elsewhere: --routing FILE"))
 		}
@@ -195,9 +198,13 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		trusted, baseline, state, err := project.Trusted(ctx, nil, m, o.Base, from)
 		switch {
 		case err != nil && o.Base == "":
-			return nil, exit.Failf(exit.Refused, "%v", err)
+			return nil, unpinned(err)
 		case err != nil:
 			return nil, NoCommit(ctx, "--base", dir, o.Base, err)
+		case state.Unknown != "" && state.Kind != policy.Pinned:
+			if f := q.partial(ctx, dir, baseline.Name); f != nil {
+				return nil, f
+			}
 		}
 		if o.Base != "" && q.Level > receipts.LevelHash && !workspace.IsHash(o.Base) {
 			return nil, exit.Usagef("--base %s: with --key, the base must be a full commit hash: anyone who can write to the repository can move a branch or tag", o.Base).
