@@ -47,14 +47,7 @@ func (q *Question) Ask(ctx context.Context, stdin io.Reader, bundle, rev, id str
 
 // Broken is a question that cannot be asked, such as where the rules cannot be read or the notary is gone, with its answer.
 func Broken(o Options, e *exit.Failure) (*Question, *verify.Result) {
-	var steps []string
-	for _, hint := range e.Hints {
-		steps = append(steps, step(hint))
-	}
-	if steps == nil {
-		steps = []string{advice("fix what is named, then ask again; this looks at all that an answer needs:"), "dialect doctor"}
-	}
-	return &Question{o: o, nextSteps: steps}, broken(verify.Degraded, receipts.Degraded, e.Error())
+	return &Question{o: o, nextSteps: Steps(e)}, broken(verify.Degraded, receipts.Degraded, e.Error())
 }
 
 // broken is the result where there is no log to ask.

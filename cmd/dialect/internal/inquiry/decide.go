@@ -152,7 +152,7 @@ func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error
 		return doc, undecided(receipts.NoTree, exit.Failf(exit.Refused, "cannot take a snapshot of the working tree: %s", q.NoTree))
 	case q.Policy != "":
 		f := exit.Failf(exit.Refused, "POLICY CHANGED: %s", q.Policy)
-		f.Hints = q.nextOfPolicy("dialect gate " + strings.Join(ids, " "))
+		f.Hints = q.nextOfPolicy("dialect gate "+strings.Join(ids, " "), "", "")
 		e := undecided(receipts.OtherPolicy, f)
 		e.Changes = q.state.Changes
 		return doc, e

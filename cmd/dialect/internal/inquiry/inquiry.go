@@ -2,7 +2,7 @@
 // the trusted rules and of the present files, has the log answer it, and says what the answer
 // is, what it rests on, and what to do where it is no.
 //
-// It is one package of up to 3,300 lines because the words of an answer, and the command that comes next, depend on all
+// It is one package of up to 3,400 lines because the words of an answer, and the command that comes next, depend on all
 // that was asked: the files, the rules, the flags and the store.
 package inquiry
 
@@ -66,6 +66,7 @@ type Options struct {
 	ChecksTested   bool // each check has to have noticed what was broken
 	Session, Nonce string
 	After          string // a run that it has to be of after; see [verify.Query]
+	Then           string // the command that waits for the answer; empty for none
 	// Take takes the snapshot of the present files; nil for [workspace.Take], which reads every file.
 	Take func(ctx context.Context, dir string, o workspace.Options) (*workspace.Snapshot, error)
 	// Slow is called, in a goroutine of its own, for each snapshot that takes longer than [workspace.Slow], with what it waits for. It may be nil.

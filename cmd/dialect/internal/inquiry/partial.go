@@ -28,6 +28,17 @@ func step(hint string) string {
 	return advice("%s", hint)
 }
 
+// Steps are the hints of a question that cannot be asked as the steps of an answer. There is always one.
+func Steps(e *exit.Failure) (steps []string) {
+	for _, hint := range e.Hints {
+		steps = append(steps, step(hint))
+	}
+	if steps == nil {
+		steps = []string{advice("fix what is named, then ask again; this looks at all that an answer needs:"), "dialect doctor"}
+	}
+	return steps
+}
+
 // partial is the refusal to judge by the rules of rev, which a partial clone has not fetched: those in the places of the present ones, and
 // the matrix above dir. It returns nil where all of that is here.
 func (q *Question) partial(ctx context.Context, dir, rev string) *exit.Failure {

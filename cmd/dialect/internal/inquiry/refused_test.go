@@ -219,7 +219,7 @@ func TestNextOfPolicy(t *testing.T) {
 		q := asked(t)
 		q.Policy = "changed"
 		c.set(q)
-		if got := q.nextOfPolicy("WHOLE"); len(got) == 0 || !strings.HasPrefix(got[0], c.want) {
+		if got := q.nextOfPolicy("WHOLE", "q.dlct", "REV"); len(got) == 0 || !strings.HasPrefix(got[0], c.want) {
 			t.Errorf("%s: %q, want %s", c.name, got, c.want)
 		}
 	}
