@@ -59,6 +59,9 @@ func (q *Question) nextOfPolicy(whole, script, rev string) []string {
 	case q.state.Kind == policy.Pinned:
 		return []string{advice("review the difference, then pin it:"), "dialect trust"}
 	}
+	if q.state.OnlyPins() {
+		return []string{advice("review the difference, and commit it with what belongs to it, such as a lock file; then ask again")}
+	}
 	return []string{advice("review the difference, then commit it, name the commit that you trust with --base, or pin it:"), "dialect trust"}
 }
 
