@@ -109,6 +109,7 @@ type File struct {
 	Path    string // absolute
 	Name    string // relative to Matrix.Root, with slashes
 	Pin     bool   // no matrix: a binding pins it
+	By      string // the first binding that pins it; empty for none, or for one of an inner matrix
 	Absent  bool   // it was looked for, and is not there
 	Problem string // why it could not be read; empty if it was, or is absent
 	Content []byte // nil if absent or not read

@@ -520,6 +520,7 @@ func (l *loader) pins() {
 		}
 		text, err := l.read(p, true, maxPinSize)
 		b := by[p].of
+		l.m.Read[len(l.m.Read)-1].By = b.Name
 		switch {
 		case err == nil:
 			l.record(l.name(p), text)

@@ -269,7 +269,7 @@ func (n *Notary) rules(ctx context.Context) error {
 	case err == nil:
 		n.baseline = c.ID
 	case n.c.Base != "":
-		return fmt.Errorf("the base %s: %w", n.c.Base, err)
+		return fmt.Errorf("the base: %w", err)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:

@@ -203,6 +203,8 @@ func IsPinned(root string) bool {
 type Change struct {
 	Path     string // relative to the root of the matrix
 	Old, New []byte // nil if it is not there
+	Pin      bool   // the matrix pins it, and is not made of it
+	By       string // the binding that pins it; empty for none, or for one of an inner matrix
 	Own      bool   // New is of a commit of the repository
 	Foreign  bool   // Old and New are of a file that is not of the repository, or may not be: they are not to be shown
 	Of, In   string // what Old is of and New is in, as a difference names them; empty for the trusted one and the present files
@@ -233,11 +235,11 @@ func (b *Baseline) Compare(present, trusted plan.Matrix) State {
 			s.Unknown = was.Name + " of " + s.Against + ": " + was.Problem
 		case is.Absent && !there(was):
 		case !there(was):
-			s.Changes = append(s.Changes, Change{Path: f.Name, New: content(is), Own: is.Own})
+			s.Changes = append(s.Changes, Change{Path: f.Name, Pin: is.Pin, By: is.By, New: content(is), Own: is.Own})
 		case is.Absent:
-			s.Changes = append(s.Changes, Change{Path: f.Name, Old: content(was)})
+			s.Changes = append(s.Changes, Change{Path: f.Name, Pin: is.Pin, By: is.By, Old: content(was)})
 		case was.SHA256 != is.SHA256:
-			s.Changes = append(s.Changes, Change{Path: f.Name, Old: content(was), New: content(is), Own: is.Own})
+			s.Changes = append(s.Changes, Change{Path: f.Name, Pin: is.Pin, By: is.By, Old: content(was), New: content(is), Own: is.Own})
 		}
 		if was != nil && was.Absent && f.Path == present.Path {
 			s.New = b.Kind == Head
@@ -300,18 +302,30 @@ func (s State) Complaint() string {
 	}
 	var what []string
 	for _, c := range s.Changes {
+		text := c.Path + " differs"
 		switch {
 		case c.lineEnds():
-			what = append(what, c.Path+" differs in its line ends alone")
+			text = c.Path + " differs in its line ends alone"
 		case c.Old == nil:
-			what = append(what, c.Path+" is not in it")
+			text = c.Path + " is not in it"
 		case c.New == nil:
-			what = append(what, c.Path+" is gone")
-		default:
-			what = append(what, c.Path+" differs")
+			text = c.Path + " is gone"
 		}
+		if c.By != "" {
+			text += " (" + c.By + " pins it)"
+		}
+		what = append(what, text)
 	}
-	return fmt.Sprintf("the matrix is not that of %s: %s", s.Against, strings.Join(what, ", "))
+	subject := "the matrix"
+	if s.OnlyPins() {
+		subject = "what the matrix pins"
+	}
+	return fmt.Sprintf("%s is not that of %s: %s", subject, s.Against, strings.Join(what, ", "))
+}
+
+// OnlyPins reports whether the matrix is the baseline's, and only files that it pins differ.
+func (s State) OnlyPins() bool {
+	return len(s.Changes) > 0 && !slices.ContainsFunc(s.Changes, func(c Change) bool { return !c.Pin })
 }
 
 // lineEnds reports whether the two differ in nothing but the ends of their lines, as where git wrote other ones into the folder than it keeps.

@@ -109,7 +109,7 @@ func TestCheck(t *testing.T) {
 	check(t, m, "", "unpinned", "")
 	check(t, m, "base", "pinned", "")
 	write(t, filepath.Join(dir, "Makefile"), "test: ;\n")
-	check(t, m, "", "changed", "not that of HEAD: Makefile differs")
+	check(t, m, "", "changed", "what the matrix pins is not that of HEAD: Makefile differs (test_it pins it)")
 	sh(t, dir, "git commit -qam y")
 	check(t, m, "", "unpinned", "")
 	check(t, m, "base", "changed", "not that of base: Makefile differs")
@@ -126,7 +126,7 @@ func TestCheck(t *testing.T) {
 	check(t, m, "base", "changed", "not that of base: Makefile differs") // what is named goes before the pin
 	write(t, m, "# two\n"+matrix)
 	write(t, filepath.Join(dir, "absent"), "here now\n")
-	check(t, m, "", "changed", "absent is not in it, routing.toml differs")
+	check(t, m, "", "changed", "absent is not in it (test_it pins it), routing.toml differs")
 	os.Remove(filepath.Join(dir, "Makefile"))
 	check(t, m, "", "changed", "Makefile is gone")
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 
@@ -11,9 +12,11 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/command"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/guard"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
 	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/report"
 )
 
 const guardLong = `Run a coding agent, or any command, where it cannot reach the store and the key of its runs.
@@ -56,7 +59,11 @@ func newGuard(u *ui) *cobra.Command {
 			o.Argv, o.Root, o.Version = args, command.Root(dir), version()
 			o.Helper, o.Room, o.Guard = []string{domainName}, []string{roomName}, []string{guardName, guardArgument}
 			o.Note, o.Warn = u.Notef, u.Warnf
+			o.Kept = bundle != ""
 			r, err := guard.Run(context.Background(), o)
+			if f := new(exit.Failure); r == nil && o.Base != "" && errors.As(err, &f) {
+				f.Hints = append(f.Hints, inquiry.NoCommit(cmd.Context(), "--base", dir, o.Base, err).Hints...)
+			}
 			if r == nil {
 				return err
 			}
@@ -70,6 +77,9 @@ func newGuard(u *ui) *cobra.Command {
 			err = cmp.Or(err, voice.Write(u.Err, json, r))
 			if err != nil {
 				return exit.Failf(process.StatusNotBegun, "%v", err)
+			}
+			if len(r.Notary.Runs) > 0 && !json && bundle != "-" {
+				u.Notef("%s", kept(bundle, args[0]))
 			}
 			return exit.Of(r.Exit)
 		},
@@ -86,6 +96,14 @@ func newGuard(u *ui) *cobra.Command {
 	fl.BoolVar(&json, "json", false, "print the summary as one JSON document, on standard error")
 	cmd.AddCommand(newGuardStatus(u))
 	return cmd
+}
+
+// kept says how to ask about what a session recorded once it has ended: by its bundle, or not at all.
+func kept(bundle, agent string) string {
+	if bundle == "" {
+		return "no later question finds the gates of this session, whose records ended with it; to keep their proof: dialect guard --bundle FILE -- " + report.Command([]string{agent}) + " ..."
+	}
+	return "next: " + report.Command([]string{"dialect", "verify", "--bundle", bundle})
 }
 
 func newGuardStatus(u *ui) *cobra.Command {

@@ -37,6 +37,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/redact"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // Options say what is looked at.
@@ -142,9 +143,12 @@ func Examine(o Options) *Report {
 	}
 	r.store(m, o.Store)
 	r.key()
-	if _, err := exec.LookPath("git"); err != nil {
-		r.say(warning, "git", "install git: without it receipts name the files by their bytes alone", "git is not in PATH")
-	} else if top := place.Repository(m.Root); !place.Exists(filepath.Join(top, ".git")) {
+	top := place.Repository(m.Root)
+	if g, err := git.FindGit(top); err != nil {
+		r.say(warning, "git", "install git: without it receipts name the files by their bytes alone", "%v", err)
+	} else if _, err := exec.LookPath("git"); err != nil {
+		r.say(warning, "git", "add its folder to PATH, for tools that ask git", "git is not in PATH: dialect itself uses %s", g.Program)
+	} else if !place.Exists(filepath.Join(top, ".git")) {
 		r.say(warning, "git", "`git init`: without a repository a receipt cannot be compared with a commit", "%s is not in a repository", m.Root)
 	} else {
 		r.say(ok, "git", "", "repository at %s", top)

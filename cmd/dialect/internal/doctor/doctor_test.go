@@ -11,6 +11,7 @@ import (
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // states returns "state name" of each check.
@@ -80,6 +81,23 @@ func TestExamine(t *testing.T) {
 				t.Errorf("it left %v", entries)
 			}
 		})
+	}
+}
+
+// TestGit: dialect finds the system's git without PATH, and the row says which it uses.
+func TestGit(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	g, err := git.FindGit("/nowhere")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "routing.toml"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := Examine(Options{Dir: dir, Store: filepath.Join(dir, "s.db")}).WriteText(&b); err != nil || !strings.Contains(b.String(), "git is not in PATH: dialect itself uses "+g.Program) {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }
 

@@ -46,6 +46,7 @@ type Options struct {
 	InPlace   bool
 	Unguarded bool // run the agent without a domain where this machine gives none
 	SSHAgent  bool // leave the socket of ssh-agent to the agent
+	Kept      bool // the bundle of the session is written to a file
 	Version   string
 
 	// Helper, Room and Guard are argv of this program: see [domain.Options] and [notary.Config].
@@ -258,6 +259,9 @@ func (o Options) tell(f domain.Facts, identity bool) {
 	}
 	if !identity {
 		o.Note("nobody vouches for this session: --identity N hands over a key that the verifier knows")
+	}
+	if !o.Kept {
+		o.Note("the records of this session end with it: --bundle FILE writes their proof to a file")
 	}
 }
 

@@ -55,7 +55,7 @@ func (r *run) ask(rev string, before func(*inquiry.Question) bool) (_ *look, err
 	if r.kept = nil; rev == "" && r.journal != nil {
 		r.kept = r.reads()
 	}
-	o := inquiry.Options{Own: true, Store: r.storeHere(), Take: r.take}
+	o := inquiry.Options{Own: true, Store: r.storeHere(), Take: r.take, Then: r.then}
 	l := &look{}
 	q, err := inquiry.New(r.ctx, o, rev)
 	var rules *inquiry.Unloadable

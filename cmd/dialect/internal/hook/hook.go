@@ -12,7 +12,7 @@
 // The rooms: agents knows the protocols, shell the command lines, decide the rules, journal what is kept, install the
 // configuration of the clients. This package brings facts to the rules.
 //
-// It is one package of up to 2,200 lines because a stop, a tool call and a push are judged by the same look at one tree.
+// It is one package of up to 2,300 lines because a stop, a tool call and a push are judged by the same look at one tree.
 package hook
 
 import (
@@ -80,6 +80,7 @@ type run struct {
 	head    string        // the commit HEAD at the session's start; empty where it is not known
 	cancel  context.CancelFunc
 	at      string              // the folder that the client works in; empty before [run.enter]
+	then    string              // the command that a look is about, for what is next; empty for none
 	more    func(time.Duration) // puts the end of the wait off by a time; nil for nobody waits
 }
 

@@ -15,14 +15,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/decide"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/shell"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -50,6 +53,12 @@ func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	}
 	findNotary()
 	p := &push{ctx: ctx, store: store, remote: cmp.Or(remote, os.Getenv("PRE_COMMIT_REMOTE_NAME"))}
+	if dir, err := os.Getwd(); err == nil {
+		p.from = dir
+		if at := filepath.Join(dir, os.Getenv("GIT_PREFIX")); filepath.IsLocal(os.Getenv("GIT_PREFIX")) && place.Exists(at) {
+			p.from = at
+		}
+	}
 	// Git calls its hooks in the root of the worktree; with --git-dir it calls them where the user is.
 	if dir := os.Getenv("GIT_DIR"); dir != "" {
 		if abs, err := filepath.Abs(dir); err == nil {
@@ -104,6 +113,7 @@ func (p *push) checkAll(tips []tip) {
 type push struct {
 	ctx               context.Context
 	store, remote     string
+	from              string           // the folder that git was called in, as far as git says, where its user reads what is next; empty if that is not known
 	gitDir            string           // that git names, absolute; empty for none
 	journal           *journal.Journal // of the present folder; nil where none can be kept
 	refused, warnings []string
@@ -298,14 +308,44 @@ type judgement struct {
 	beside func() string // what else has; empty for nothing
 }
 
-func (p *push) judge(t judgement) {
-	where, there := "", ""
-	if t.dir != "" {
-		where, there = " in "+t.dir, "\n  next: "+report.Command([]string{"cd", t.dir})
+// next are the lines that say what is next, commands as they can be pasted where git was called, and the commit of t by its name.
+func (p *push) next(t judgement, steps []string) string {
+	at := "."
+	if dir, err := os.Getwd(); err == nil && p.from != "" {
+		at = place.From(p.from, dir)
 	}
-	r := &run{Options: Options{Store: p.store}, ctx: p.ctx}
+	var b strings.Builder
+	for _, step := range steps {
+		switch {
+		case strings.HasPrefix(step, "# "):
+			step = strings.ReplaceAll(step, t.rev, t.name)
+		case at != ".":
+			step = "(" + report.Command([]string{"cd", at}) + " && " + step + ")"
+		}
+		b.WriteString("\n  next: " + step)
+	}
+	return b.String()
+}
+
+// again is the command that pushes t, as far as git says what that is.
+func (p *push) again(t tip) string {
+	if p.remote == "" || strings.ContainsAny(p.remote, "/:\\") { // a URL can hold a password
+		return "git push"
+	}
+	return report.Command([]string{"git", "push", p.remote, cmp.Or(t.to, t.name)})
+}
+
+func (p *push) judge(t judgement) {
+	where := ""
+	if t.dir != "" {
+		where = " in " + t.dir
+	}
+	r := &run{Options: Options{Store: p.store}, ctx: p.ctx, then: p.again(t.tip)}
 	l, err := r.ask(t.rev, nil)
+	var why *exit.Failure
 	switch {
+	case errors.As(err, &why) && len(why.Hints) > 0 && (t.own || t.beside() != "" || p.ruled()):
+		p.refuse(fmt.Sprintf("%s is not verified%s: %v%s", t.name, where, err, p.next(t, inquiry.Steps(why))))
 	case err != nil && (t.own || t.beside() != "" || p.ruled()):
 		p.refuse(fmt.Sprintf("%s is not verified%s: %v\n  next: fix that, or push it from the folder that it was checked in%s", t.name, where, err, meant))
 	case err != nil:
@@ -315,7 +355,7 @@ func (p *push) judge(t judgement) {
 	case l.res.Verdict == verify.Verified:
 		p.log(decide.Allow, "verified", t.name+where)
 	case l.res.Verdict == verify.Degraded && l.noRules == "": // an agent can break its store
-		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s%s\n  next: fix the store, and run the script again%s", l.res.Verdict, t.name, where, l.evidence.Why, there, meant))
+		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s\n  next: fix the store, and run the script again%s", l.res.Verdict, t.name, where, l.evidence.Why, meant))
 	case l.res.Verdict == verify.Degraded, l.q.Trusted() == nil:
 		p.warn("not-checked", fmt.Sprintf("%s is not checked%s: %s", t.name, where, cmp.Or(l.noRules, l.evidence.Why)), l.evidence.Why)
 	default:
@@ -323,7 +363,7 @@ func (p *push) judge(t judgement) {
 		if text := l.q.Beyond(); text != "" {
 			why += ": " + strings.ReplaceAll(text, t.rev, t.name)
 		}
-		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s%s\n  next: %s", l.res.Verdict, t.name, where, why, there, strings.Join(l.doc.Next, "\n  next: ")))
+		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s%s", l.res.Verdict, t.name, where, why, p.next(t, l.doc.Next)))
 	}
 }
 
@@ -352,13 +392,14 @@ func ruledIn(ctx context.Context, dir string, env []string, rev string) bool {
 // A tip is what one ref of a push will be.
 type tip struct {
 	name, rev string
+	to        string   // what pushes it to the first of those places; empty where that is not known
 	onto      []string // what the remote has in the places that it is pushed to; zeros or empty where that is not known
 }
 
 // pushed returns the tips of a push, each once. hidden says that pre-commit named one of them, and git none: there can be others. The error says
 // that what git wrote cannot be read: a tip could be there that nobody checked.
 func pushed(ctx context.Context, in io.Reader) (tips []tip, hidden bool, err error) {
-	add := func(name, rev, onto string) {
+	add := func(name, rev, ref, onto string) {
 		if strings.Trim(rev, "0") == "" { // deleted
 			return
 		}
@@ -368,13 +409,21 @@ func pushed(ctx context.Context, in io.Reader) (tips []tip, hidden bool, err err
 				tips[i].onto = append(tips[i].onto, onto)
 			}
 		} else if len(tips) <= maxRefs {
-			tips = append(tips, tip{cmp.Or(short, rev), rev, []string{onto}})
+			t := tip{name: cmp.Or(short, rev), rev: rev, onto: []string{onto}}
+			switch {
+			case ref == "":
+			case name == ref:
+				t.to = short
+			default:
+				t.to = rev[:min(len(rev), 12)] + ":" + ref
+			}
+			tips = append(tips, t)
 		}
 	}
 	// What pre-commit says is looked at in addition to what git itself says, if this was called by git: anyone can set a variable.
 	branch, rev := os.Getenv("PRE_COMMIT_LOCAL_BRANCH"), os.Getenv("PRE_COMMIT_TO_REF")
 	if hidden = rev != "" || os.Getenv("PRE_COMMIT_REMOTE_URL") != ""; hidden {
-		add(branch, cmp.Or(rev, branch, "HEAD"), os.Getenv("PRE_COMMIT_FROM_REF")) // a first push has no commits that it is of
+		add(branch, cmp.Or(rev, branch, "HEAD"), "", os.Getenv("PRE_COMMIT_FROM_REF")) // a first push has no commits that it is of
 	}
 	type result struct {
 		text []byte
@@ -401,7 +450,7 @@ func pushed(ctx context.Context, in io.Reader) (tips []tip, hidden bool, err err
 		switch n := len(words); {
 		case n >= 4:
 			hidden = false
-			add(strings.Join(words[:n-3], " "), words[n-3], words[n-1])
+			add(strings.Join(words[:n-3], " "), words[n-3], words[n-2], words[n-1])
 		case strings.TrimSpace(line) != "" && err == nil:
 			err = fmt.Errorf("the line %q is not that of a ref", git.Clip(line))
 		}

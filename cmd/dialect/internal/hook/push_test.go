@@ -120,7 +120,7 @@ func TestPushedLate(t *testing.T) {
 	newProject(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, tips := range [][]tip{{{"main", strings.Repeat("1", 40), []string{""}}}, {{"one", "1", nil}, {"two", "2", nil}}} {
+	for _, tips := range [][]tip{{{name: "main", rev: strings.Repeat("1", 40), onto: []string{""}}}, {{name: "one", rev: "1"}, {name: "two", rev: "2"}}} {
 		p := &push{ctx: ctx}
 		if p.checkAll(tips); !strings.Contains(strings.Join(p.refused, "\n"), "not checked within a minute") {
 			t.Errorf("%v: refused %q, warned %q", tips, p.refused, p.warnings)

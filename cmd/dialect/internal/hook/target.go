@@ -117,21 +117,34 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 	}
 	switch {
 	case d.Rule == "bypass":
-		out.say = "dialect refused this command: " + bypass + " bypasses a check. Only a person may decide that; run the command without it."
+		out.say = "dialect refused this command: " + bypass + " bypasses a check. Only a person may decide that; " + instead(bypass)
 	case d.Rule == "push-unknown":
 		out.say = "dialect refused this push: it is not known which repository it is about: " + unknown + ". Run it from the folder of the repository, in a command of its own: cd FOLDER && git push"
 	case f.Evidence.RulesGone:
 		out.say = "dialect refused this push: " + string(verify.Policy) + ": " + subject + " is not verified: " + f.Evidence.Why + ". Put routing.toml back, or ask a person to push."
 	default:
 		out.say = "dialect refused this " + what + ": " + string(l.res.Verdict) + ": " + subject + " is not verified: " + l.evidence.Why + "\n"
-		step := next(l.doc)
-		if l.q.Uncommitted() && strings.Contains(step, "dialect run") {
-			out.say += "commit what you changed, then "
+		step, first := next(l.doc), ""
+		switch runs := strings.Contains(step, "dialect run"); {
+		case runs && l.evidence.Verdict == verify.Failed && a.Push:
+			first = "fix what fails, and commit it, then "
+		case runs && l.evidence.Verdict == verify.Failed:
+			first = "fix what fails, then "
+		case runs && l.q.Uncommitted():
+			first = "commit what you changed, then "
 		}
-		out.say += "run: " + step
+		out.say += first + "run: " + step
 	}
 	out.say = diag.PrintableLines(out.say)
 	return out
+}
+
+// instead says what an agent does instead of going around a check: without that there is nothing left of a command that does nothing else.
+func instead(bypass string) string {
+	if strings.HasPrefix(bypass, "dialect ") || strings.HasSuffix(bypass, " uninstall") {
+		return "leave it to a person."
+	}
+	return "run the command without it."
 }
 
 // inHead reports whether HEAD has a matrix for dir, or is there and cannot say.

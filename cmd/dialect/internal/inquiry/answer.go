@@ -49,13 +49,7 @@ func (q *Question) Ask(ctx context.Context, stdin io.Reader, bundle, rev, id str
 
 // Broken is a question that cannot be asked, such as where the rules cannot be read or the notary is gone, with its answer.
 func Broken(o Options, e *exit.Failure) (*Question, *verify.Result) {
-	steps := slices.Clone(e.Hints)
-	for i, step := range steps {
-		if !strings.HasPrefix(step, "dialect ") && !strings.HasPrefix(step, "# ") {
-			steps[i] = advice("%s", step)
-		}
-	}
-	return &Question{o: o, nextSteps: steps}, broken(verify.Degraded, receipts.Degraded, e.Error())
+	return &Question{o: o, nextSteps: Steps(e)}, broken(verify.Degraded, receipts.Degraded, e.Error())
 }
 
 // broken is the result where there is no log to ask.

@@ -41,11 +41,8 @@ func (e *Undecided) Decision() records.Decision {
 func undecided(reason receipts.Reason, f *exit.Failure) *Undecided {
 	e := &Undecided{Failure: exit.Failf(exit.Refused, "%w", f.Err), Reason: reason}
 	for _, h := range f.Hints {
-		text := strings.TrimPrefix(h, "# ")
-		if e.Hint("%s", text); !strings.HasPrefix(h, "dialect ") {
-			h = "# " + text
-		}
-		e.next = append(e.next, h)
+		e.Hint("%s", strings.TrimPrefix(h, "# "))
+		e.next = append(e.next, step(h))
 	}
 	return e
 }
@@ -155,7 +152,7 @@ func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error
 		return doc, undecided(receipts.NoTree, exit.Failf(exit.Refused, "cannot take a snapshot of the working tree: %s", q.NoTree))
 	case q.Policy != "":
 		f := exit.Failf(exit.Refused, "POLICY CHANGED: %s", q.Policy)
-		f.Hints = q.nextOfPolicy("dialect gate " + strings.Join(ids, " "))
+		f.Hints = q.nextOfPolicy("dialect gate "+strings.Join(ids, " "), "", "")
 		e := undecided(receipts.OtherPolicy, f)
 		e.Changes = q.state.Changes
 		return doc, e

@@ -2,7 +2,7 @@
 // the trusted rules and of the present files, has the log answer it, and says what the answer
 // is, what it rests on, and what to do where it is no.
 //
-// It is one package of up to 3,500 lines because the words of an answer, and the command that comes next, depend on all
+// It is one package of up to 3,700 lines because the words of an answer, and the command that comes next, depend on all
 // that was asked: the files, the rules, the flags and the store.
 package inquiry
 
@@ -67,6 +67,7 @@ type Options struct {
 	ChecksTested   bool // each check has to have noticed what was broken
 	Session, Nonce string
 	After          string // a run that it has to be of after; see [verify.Query]
+	Then           string // the command that waits for the answer; empty for none
 	// Take takes the snapshot of the present files; nil for [workspace.Take], which reads every file.
 	Take func(ctx context.Context, dir string, o workspace.Options) (*workspace.Snapshot, error)
 	// Slow is called, in a goroutine of its own, for each snapshot that takes longer than [workspace.Slow], with what it waits for. It may be nil.
@@ -180,6 +181,9 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	case rev == "" && q.lose(ctx, dir, err):
 	case len(o.Require) > 0 || o.Base != "" || o.Routing != "" || !errors.Is(err, routing.ErrNotFound):
 		f := exit.Failf(exit.Refused, "%w", err)
+		if f := q.partial(ctx, dir, rev); rev != "" && f != nil {
+			return nil, f
+		}
 		if errors.Is(err, routing.ErrNotFound) {
 			f.Hint("dialect init").Hint("%s", advice("or name a matrix elsewhere: --routing FILE"))
 		}
@@ -201,9 +205,13 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		trusted, baseline, state, err := project.Trusted(ctx, nil, m, o.Base, from)
 		switch {
 		case err != nil && o.Base == "":
-			return nil, exit.Failf(exit.Refused, "%v", err)
+			return nil, unpinned(err)
 		case err != nil:
 			return nil, NoCommit(ctx, "--base", dir, o.Base, err)
+		case state.Unknown != "" && state.Kind != policy.Pinned:
+			if f := q.partial(ctx, dir, baseline.Name); f != nil {
+				return nil, f
+			}
 		}
 		if o.Base != "" && q.Level > receipts.LevelHash && !workspace.IsHash(o.Base) {
 			return nil, exit.Usagef("--base %s: with --key, the base must be a full commit hash: anyone who can write to the repository can move a branch or tag", o.Base).

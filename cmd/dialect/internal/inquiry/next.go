@@ -316,7 +316,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	case receipts.FlakyPass:
 		return q.nextOfFlaky(culprit, refused.SHA, script)
 	case receipts.OtherPolicy:
-		return q.nextOfPolicy(whole)
+		return q.nextOfPolicy(whole, script, rev)
 	case receipts.Outside:
 		return []string{q.runRequired(script)}
 	case receipts.NotCovered, receipts.CommandDiffers, receipts.NotFinal:

@@ -214,12 +214,15 @@ func TestNextOfPolicy(t *testing.T) {
 			q.state, q.o.Base = policy.State{Changes: []policy.Change{{Path: "../shared.toml", New: []byte("b")}}}, "v1"
 		}, "# if it lies outside of the repository"},
 		{"compared with a pin", func(q *Question) { q.state = policy.State{Changes: change, Kind: policy.Pinned} }, "# review the difference, then pin it:"},
+		{"a pinned file", func(q *Question) {
+			q.state = policy.State{Changes: []policy.Change{{Path: "package.json", Old: []byte("a"), New: []byte("b"), Pin: true, By: "test_npm"}}}
+		}, "# review the difference, and commit it with what belongs to it"},
 		{"compared with HEAD", func(q *Question) { q.state = policy.State{Changes: change} }, "# review the difference, then commit it"},
 	} {
 		q := asked(t)
 		q.Policy = "changed"
 		c.set(q)
-		if got := q.nextOfPolicy("WHOLE"); len(got) == 0 || !strings.HasPrefix(got[0], c.want) {
+		if got := q.nextOfPolicy("WHOLE", "q.dlct", "REV"); len(got) == 0 || !strings.HasPrefix(got[0], c.want) {
 			t.Errorf("%s: %q, want %s", c.name, got, c.want)
 		}
 	}

@@ -2,7 +2,9 @@ package inquiry
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,8 +22,8 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
-// nextOfPolicy is what to do where the rules are not the trusted ones; whole runs the script.
-func (q *Question) nextOfPolicy(whole string) []string {
+// nextOfPolicy is what to do where the rules are not the trusted ones; whole runs script. rev is the commit that is asked about, as it was named.
+func (q *Question) nextOfPolicy(whole, script, rev string) []string {
 	switch {
 	case q.Policy == "": // the gate is of other rules, the present ones are the trusted
 		return []string{whole}
@@ -43,6 +45,8 @@ func (q *Question) nextOfPolicy(whole string) []string {
 			return []string{advice("HEAD has one: ask about a commit that has it, too; no older one can be verified")}
 		}
 		return []string{advice("commit the matrix first:"), q.commitMatrix()}
+	case q.commit != nil && q.o.Base == "" && q.state.Unknown == "" && len(q.state.Changes) > 0 && (q.state.Kind == policy.Head || !q.here() && !q.asksHead()):
+		return q.nextOfOther(script, rev)
 	case q.state.LineEnds():
 		return q.nextOfLineEnds(whole)
 	case q.state.Complaint() == "":
@@ -57,6 +61,9 @@ func (q *Question) nextOfPolicy(whole string) []string {
 		return []string{advice("%s", q.otherMatrix())}
 	case q.state.Kind == policy.Pinned:
 		return []string{advice("review the difference, then pin it:"), "dialect trust"}
+	}
+	if q.state.OnlyPins() {
+		return []string{advice("review the difference, and commit it with what belongs to it, such as a lock file; then ask again")}
 	}
 	return []string{advice("review the difference, then commit it, name the commit that you trust with --base, or pin it:"), "dialect trust"}
 }
@@ -102,6 +109,60 @@ func (q *Question) nextOfNoMatrix() []string {
 		command += " && " + committed("The matrix of dialect") + " -- " + report.Command([]string{place.Short(path)})
 	}
 	return []string{advice("HEAD has no %s any more, and %s has one: bring it back, or make another one with `dialect init`:", place.Short(path), commit[:12]), command}
+}
+
+// asksHead reports whether the question is about the commit that is checked out.
+func (q *Question) asksHead() bool {
+	c, err := workspace.Resolve(context.Background(), q.root, "HEAD", workspace.Options{})
+	return err == nil && q.commit != nil && c.ID == q.commit.ID
+}
+
+// here reports whether the rules of the commit that is asked about are those of the files here, which a person can pin.
+func (q *Question) here() bool {
+	return !slices.ContainsFunc(q.state.Changes, func(c policy.Change) bool {
+		path := filepath.Join(q.root, filepath.FromSlash(c.Path))
+		if c.New == nil {
+			return place.Exists(path)
+		}
+		text, err := regular.Read(path, int64(len(c.New)))
+		return err != nil || !bytes.Equal(text, c.New)
+	})
+}
+
+// nextOfOther is what to do about a commit with other rules than the trusted ones, such as one of another branch: what is here can neither be
+// committed nor pinned to change that. In a folder that has the commit checked out its own rules count.
+func (q *Question) nextOfOther(script, rev string) []string {
+	root, name, pinned := q.commit.Root(), q.commit.ID[:min(len(q.commit.ID), 12)], q.state.Kind == policy.Pinned
+	var paths []string
+	for _, c := range q.state.Changes {
+		paths = append(paths, place.Short(filepath.Join(q.root, filepath.FromSlash(c.Path))))
+	}
+	list := []string{advice("%s has rules of its own: review the difference", rev)}
+	if q.o.Then == "" {
+		list[0] += fmt.Sprintf(", and ask with --base %s if you trust them", rev)
+	} else if !pinned { // which no answer shows
+		list = append(list, report.Command(slices.Concat([]string{"git", "diff", "HEAD", name, "--"}, paths)))
+	}
+	wd, err := os.Getwd()
+	from, errFrom := filepath.Rel(root, wd)
+	if err != nil || errFrom != nil || !filepath.IsLocal(from) || q.o.Routing != "" || q.Level > receipts.LevelHash {
+		return append(list, advice("or test it in a folder of its own, which git worktree add --detach makes"))
+	}
+	dir := root + "-" + name
+	there := []string{report.Command([]string{"cd", place.Short(filepath.Join(dir, from))})}
+	if pinned {
+		there = append(there, "dialect trust")
+	}
+	run := []string{"dialect", "run"}
+	if f, err := q.commit.Lookup(context.Background(), filepath.Join(wd, script)); err == nil && f.File && !filepath.IsAbs(script) {
+		run = append(run, script)
+	}
+	there = append(there, report.Command(run), cmp.Or(q.o.Then, "dialect verify"))
+	command, folder := "("+strings.Join(there, " && ")+")", report.Command([]string{place.Short(dir)})
+	if !place.Exists(dir) { // as after a run that was stopped
+		command = "git worktree add --detach " + folder + " " + name + " && " + command
+	}
+	return append(list, advice("its own rules count in a folder that has it checked out, where what git ignores has to be installed if the tests need it; remove it afterwards: git worktree remove %s", folder), command)
 }
 
 // commitMatrix is the command that commits the matrix.

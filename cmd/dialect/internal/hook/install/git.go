@@ -148,13 +148,16 @@ func (in Installer) hooks() (path string, shared bool, err error) {
 	ctx, done := git.Patient(context.Background(), git.QuestionTime)
 	defer done()
 	cmd := exec.CommandContext(ctx, program.Program, "rev-parse", "--path-format=absolute", "--git-path", "hooks", "--git-common-dir")
-	cmd.Dir = in.Root
+	cmd.Dir, cmd.Env = in.Root, append(os.Environ(), "LC_ALL=C")
 	out, err := cmd.Output()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if err == nil && len(lines) != 2 {
 		err = errors.New("an answer of another form")
 	}
 	if err != nil {
+		if ended := new(exec.ExitError); errors.As(err, &ended) && len(ended.Stderr) > 0 { // which says why, and what to do
+			err = errors.New(strings.Join(strings.Fields(strings.TrimPrefix(string(ended.Stderr), "fatal: ")), " "))
+		}
 		return "", false, fmt.Errorf("git does not say where the hooks of %s are: %w", in.Root, err)
 	}
 	hooks, common := filepath.Clean(lines[0]), filepath.Clean(lines[1])

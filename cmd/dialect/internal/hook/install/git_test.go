@@ -396,3 +396,13 @@ func TestGitHangs(t *testing.T) {
 		t.Error("what cannot be read is ours")
 	}
 }
+
+// TestGitRefuses: where git refuses a repository of another user, the error says so as git does, with what git proposes.
+func TestGitRefuses(t *testing.T) {
+	in := repository(t)
+	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+	_, err := in.Git(true)
+	if err == nil || !strings.Contains(err.Error(), ": detected dubious ownership in repository at ") || !strings.HasSuffix(err.Error(), ": git config --global --add safe.directory "+in.Root) {
+		t.Errorf("%v", err)
+	}
+}
