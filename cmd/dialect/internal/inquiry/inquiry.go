@@ -103,6 +103,7 @@ type Question struct {
 	nested      []workspace.Nested                  // in the present files, where a commit is asked about
 	gitRoot     string                              // of the worktree that nested are in
 	beyond      string                              // how the files that were tested differ from the commit that is asked about
+	unlike      []workspace.Difference              // what a clone of the tested tree would have otherwise, as the gate says
 	lost        string                              // path of the matrix that HEAD has and that is gone here
 	restore     []string                            // what brings back a matrix that is gone
 	pinned      bool                                // the matrix that is gone is one that the user has pinned

@@ -338,10 +338,10 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		if !q.Commit {
 			return []string{advice("%s:", leftBehind), whole}
 		}
-		if names := cachesIn(refused.Message); len(names) > 0 { // removing them helps once: tools make them anew
-			return []string{advice("name the caches in routing.toml, caches = [%s] in [defaults], or in a tracked .gitignore; commit that, and what else a clone of %s would not have, then:", strings.Join(names, ", "), rev), whole}
+		if q.apart && q.ofCommit != nil {
+			return q.ofCommit(script, whole)
 		}
-		return []string{advice("commit or remove what a clone of %s would not have, then:", rev), whole}
+		return q.nextOfUnlike(rev, whole)
 	case receipts.Consumed, receipts.Spent:
 		return []string{advice("a receipt is consumed once; make new ones:"), whole}
 	case receipts.Cut:
@@ -394,23 +394,6 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		return q.again(culprit, refused.SHA)
 	}
 	return []string{whole}
-}
-
-// cachesIn returns the names of the caches that a refusal says stood there before the run, quoted as in a matrix.
-func cachesIn(message string) (names []string) {
-	_, message, ok := strings.Cut(message, " has: ")
-	for reason := range strings.SplitSeq(message, "; ") {
-		paths, why, cut := strings.Cut(reason, ": ")
-		if !ok || !cut || !strings.HasPrefix(why, "a cache ") {
-			continue
-		}
-		for path := range strings.SplitSeq(paths, ", ") {
-			if name := fmt.Sprintf("%q", filepath.Base(filepath.FromSlash(path))); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }
 
 // cure is what to do about a failed line before it runs again: its inputs may be what is missing, or a package that was not to be had.
@@ -553,7 +536,7 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		return []string{"cd " + report.Command([]string{filepath.Dir(folder)}) + " && dialect verify"}
 	}
 	first := res.Refusals[0]
-	q.restore = q.nextOfNoMatrix()
+	q.restore, q.unlike = q.nextOfNoMatrix(), differences(res.Body)
 	script := q.script(res.Body, res.Members)
 	list := q.next(first, res.Verdict, script, q.culprit, rev)
 	if len(q.nested) > 0 {
@@ -712,6 +695,7 @@ func (q *Question) nextOfDecision(d receipts.Decision, get func(id string) (rece
 	if first.Reason == receipts.Missing {
 		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
 	}
+	q.unlike = differences(gate)
 	return q.next(first, "", q.script(gate, of), culprit, "")
 }
 
