@@ -85,6 +85,23 @@ func (q *Question) inWorktree(ctx context.Context, s *workspace.Snapshot, rev, s
 	}
 }
 
+// compareFailed finds out how to have the files of rev, whose lines failed, tested again, if it is neither HEAD nor what is here: a run here
+// would be of other files.
+func (q *Question) compareFailed(ctx context.Context, rev string) {
+	head, err := workspace.Resolve(ctx, q.root, "HEAD", workspace.Options{})
+	if err != nil || head.Tree == q.Tree.Tree {
+		return
+	}
+	s, err := q.take(ctx)
+	if err != nil || s.Tree == q.Tree.Tree {
+		return
+	}
+	q.apart = true
+	q.ofCommit = func(script, whole string) []string {
+		return append([]string{advice("a fix is a new commit, which can be asked about; if it failed for want of what was not installed, test %s again:", rev)}, q.inWorktree(ctx, s, rev, script, whole)...)
+	}
+}
+
 // alone is, as advice, how to test the commit at HEAD by itself, without what is not committed; empty where nobody can say that in a line.
 func (q *Question) alone(ctx context.Context, s *workspace.Snapshot, rev, script, whole string) string {
 	other := *q

@@ -287,6 +287,9 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 			advice("settle it once it is known how it ended, and gate it then: %s", report.Command(slices.Concat([]string{"dialect", "receipts", "settle"}, q.storeFlags(), []string{"--status", "STATUS", refused.SHA.Short()}))),
 			q.gate(q.o.Require, refused.SHA.Short())}
 	case receipts.NotSucceeded, receipts.Superseded:
+		if q.apart && q.ofCommit != nil {
+			return q.ofCommit(script, whole)
+		}
 		list := q.cure(culprit, refused.SHA)
 		if culprit == nil || culprit.Place != q.Place {
 			return append(list, whole) // a run of another project began it, which by itself would record elsewhere
@@ -549,7 +552,7 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 	default:
 		list = slices.Concat([]string{advice("gate the receipt%s:", plural(n)), q.gate(q.gateFor, q.ungated...), advice("or run again:")}, list)
 	}
-	if q.commit != nil && (res.Verdict == verify.Failed || res.Verdict == verify.Flaky) {
+	if q.commit != nil && !q.apart && (res.Verdict == verify.Failed || res.Verdict == verify.Flaky) {
 		list = append(list, advice("then ask about the new commit"))
 	}
 	if first.Reason != receipts.OtherPolicy && q.bundle == "" { // nothing runs without a matrix
