@@ -120,7 +120,7 @@ func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 	slices.SortFunc(all, func(a, b Difference) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Why, b.Why)) })
 	s.Beyond.Count = len(all) + s.Absent.Count
 	for _, p := range s.Absent.Paths {
-		all = append(all, Difference{p, "a sparse checkout left it out: nothing has seen it"})
+		all = append(all, Difference{p, leftOut})
 	}
 	s.Beyond.List = slices.Clip(all[:min(len(all), 100)])
 	s.Exact = s.Beyond.Count == 0
@@ -276,10 +276,10 @@ func (v *converter) differs(w *walk, c *git.Config, e *entry) (why string, store
 	if e.id == e.raw {
 		switch {
 		case a[attrFilter] == "lfs" && e.traits&isPointer != 0:
-			return "an LFS pointer whose content is not checked out", false
+			return pointerAlone, false
 		case e.traits&hasLoneLF == 0 || ends == endsAsStored:
 		case ends == endsCRLF, e.traits&(hasCR|hasNUL) == 0:
-			return "eol=crlf: a checkout ends its lines with CR LF", false
+			return checkoutEnds + "a checkout ends its lines with CR LF", false
 		}
 		return "", false
 	}
@@ -290,8 +290,10 @@ func (v *converter) differs(w *walk, c *git.Config, e *entry) (why string, store
 		return "filter=" + git.Clip(a[attrFilter]) + ": its blob is not what was read", false
 	case ends != endsAsStored && e.traits&(hasLoneLF|hasLoneCR) == 0:
 		return "", false
+	case ends != endsAsStored:
+		return checkoutEnds + "a checkout ends each of its lines with CR LF", false
 	}
-	return "its blob has other line ends than were read: have tracked attributes say eol=crlf", false
+	return otherEnds + "have tracked attributes say eol=crlf", false
 }
 
 // pointer returns the LFS pointer to the content of e.
@@ -366,7 +368,7 @@ func (w *walk) submodule(e *entry) string {
 	}
 	head, ok := w.heads[e.path]
 	if !ok {
-		return "a submodule that is not checked out"
+		return notCheckedOut
 	}
 	inside := w.entries.below(e.path)
 	var leaves []git.Leaf

@@ -117,7 +117,7 @@ var exactCases = []struct {
 		r.write("a.txt", "a\r\nb\n")
 		r.write("b.txt", "a\r\r\nb\r\n")
 		r.commit()
-	}, beyond: []string{"a.txt: its blob", "b.txt: its blob"}},
+	}, beyond: []string{"a.txt: eol=crlf: a checkout ends each", "b.txt: eol=crlf"}},
 	{name: "CR LF split over two reads", build: func(r *repo) {
 		r.write(".gitattributes", "*.txt text eol=crlf\n")
 		r.write("a.txt", strings.Repeat("x", 128<<10-1)+"\r\nb\r\n")

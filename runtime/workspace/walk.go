@@ -375,7 +375,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 			}
 		}
 		if !named && p.cache != "" && !(p.ofStore(path, false) && st.kind.regular()) {
-			w.leave(p.cache, "a cache"+remedy+byMatrix)
+			w.leave(p.cache, aCache+byMatrix)
 		}
 		if named || p.hidden {
 			return nil
@@ -444,7 +444,7 @@ func (w *walk) strangers(s *scratch, d *folder, p place, makes func(name string)
 	if err != nil && !gone(err) {
 		return w.fault(p.path, err)
 	}
-	stranger := func() { w.leave(p.cache, "a cache"+remedy+byMatrix) }
+	stranger := func() { w.leave(p.cache, aCache+byMatrix) }
 	for _, name := range names {
 		path := p.join(name)
 		if named, err := w.ignores(p, path, name, false); err != nil || named {

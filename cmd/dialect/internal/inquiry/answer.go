@@ -163,6 +163,9 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) er
 			note("%s", q.beyond)
 		}
 	}
+	if res.Verdict == verify.Failed && rev != "" {
+		q.compareFailed(ctx, rev)
+	}
 	for i, r := range res.Refusals {
 		if r.Reason != receipts.InputsChanged {
 			continue

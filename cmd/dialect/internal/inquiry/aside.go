@@ -62,7 +62,20 @@ func (q *Question) inWorktree(ctx context.Context, s *workspace.Snapshot, rev, s
 	}
 	dir := s.Root + "-" + name
 	folder := report.Command([]string{place.Short(dir)})
-	run := "(" + report.Command([]string{"cd", place.Short(filepath.Join(dir, from))}) + " && " + whole + ")"
+	words := func(list ...string) string { return report.Command(list) }
+	steps := []string{words("cd", place.Short(filepath.Join(dir, from)))}
+	if has(filepath.Join(s.Root, ".gitmodules")) {
+		steps = append(steps, "git submodule update --init --recursive")
+	}
+	if at, err := filepath.Rel(wd, q.root); err == nil && !q.Clean && q.rules != nil && len(q.rules.Clean.Setup) > 0 {
+		for _, c := range q.rules.Clean.Setup {
+			steps = append(steps, words(c.Argv...))
+		}
+		if at != "." { // it installs in the folder of the matrix
+			steps = append(slices.Insert(steps, len(steps)-len(q.rules.Clean.Setup), words("cd", at)), words("cd", q.From))
+		}
+	}
+	run := "(" + strings.Join(append(steps, whole), " && ") + ")"
 	if !place.Exists(dir) { // as after a run that was stopped
 		run = "git worktree add --detach " + folder + " " + name + " && " + run
 	}
@@ -72,12 +85,100 @@ func (q *Question) inWorktree(ctx context.Context, s *workspace.Snapshot, rev, s
 	}
 }
 
-// uncommitted names some of the files of a snapshot that are not as in HEAD.
-func uncommitted(s *workspace.Snapshot) string {
-	if s.Untracked.Count > 0 {
-		return "untracked: " + diag.Some(s.Untracked.Paths, s.Untracked.Count, 5)
+// compareFailed finds out how to have the files of rev, whose lines failed, tested again, if it is neither HEAD nor what is here: a run here
+// would be of other files.
+func (q *Question) compareFailed(ctx context.Context, rev string) {
+	head, err := workspace.Resolve(ctx, q.root, "HEAD", workspace.Options{})
+	if err != nil || head.Tree == q.Tree.Tree {
+		return
 	}
-	return "changes of tracked files"
+	s, err := q.take(ctx)
+	if err != nil || s.Tree == q.Tree.Tree {
+		return
+	}
+	q.apart = true
+	q.ofCommit = func(script, whole string) []string {
+		return append([]string{advice("a fix is a new commit, which can be asked about; if it failed for want of what was not installed, test %s again:", rev)}, q.inWorktree(ctx, s, rev, script, whole)...)
+	}
+}
+
+// alone is, as advice, how to test the commit at HEAD by itself, without what is not committed; empty where nobody can say that in a line.
+func (q *Question) alone(ctx context.Context, s *workspace.Snapshot, rev, script, whole string) string {
+	other := *q
+	other.apart = true // the worktree has no store of its own
+	run := other.run(script)
+	if whole != q.run(script) {
+		run = other.runRequired(script)
+	}
+	list := other.inWorktree(ctx, s, rev, script, run)
+	if len(list) < 2 {
+		return ""
+	}
+	return advice("or leave out what is not committed, and test %s by itself, in a folder of its own: %s", rev, list[1])
+}
+
+// uncommitted names some of the files of a snapshot that are not as in HEAD; differ are those of them that are tracked.
+func uncommitted(s *workspace.Snapshot, differ workspace.List) string {
+	var list []string
+	if differ.Count > 0 {
+		list = append(list, "changed: "+diag.Some(differ.Paths, differ.Count, 5))
+	}
+	if s.Untracked.Count > 0 {
+		list = append(list, "untracked: "+diag.Some(s.Untracked.Paths, s.Untracked.Count, 5))
+	}
+	return strings.Join(list, "; ")
+}
+
+// mostNamed is how many files a command of git names at most, to commit them.
+const mostNamed = 10
+
+// commitAs is the command that commits the files of a snapshot as they were tested: by their names, where they are few, so that one sees what
+// goes in. all says that git add passes over some, which it would refuse by name.
+func (q *Question) commitAs(s *workspace.Snapshot, differ workspace.List, all bool) string {
+	paths := slices.Concat(differ.Paths, s.Untracked.Paths)
+	if n := differ.Count + s.Untracked.Count; all || n == 0 || n > mostNamed || n > len(paths) || merging(s.Root) {
+		return "git add --all && " + committed("The files as tested")
+	}
+	names := func(paths []string) string {
+		list := make([]string, len(paths))
+		for i, path := range paths {
+			list[i] = q.here(path)
+		}
+		return report.Command(list)
+	}
+	command := committed("The files as tested") + " -- " + names(paths)
+	if s.Untracked.Count > 0 {
+		command = "git add -- " + names(s.Untracked.Paths) + " && " + command
+	}
+	return command
+}
+
+// merging reports whether a merge or a cherry-pick goes on, of which git commits no part.
+func merging(root string) bool {
+	dir := filepath.Join(root, ".git")
+	if i, err := os.Stat(dir); err != nil || !i.IsDir() {
+		return true // of another worktree: its folder is elsewhere
+	}
+	return place.Exists(filepath.Join(dir, "MERGE_HEAD")) || place.Exists(filepath.Join(dir, "CHERRY_PICK_HEAD"))
+}
+
+// unmark is what to do about files that git passes over because of a mark: neither git status names them, nor does git add take them.
+func (q *Question) unmark(rev string, marks map[string]workspace.Mark) (list []string) {
+	for _, mark := range []workspace.Mark{workspace.SkipWorktree, workspace.AssumeUnchanged} {
+		var paths []string
+		for path, m := range marks {
+			if m == mark {
+				paths = append(paths, q.here(path))
+			}
+		}
+		if paths == nil {
+			continue
+		}
+		slices.Sort(paths)
+		list = append(list, advice("git passes over %s, marked %s, which is not as in %s; for git to commit it:", diag.Some(paths, len(paths), 5), mark, rev),
+			report.Command(append([]string{"git", "update-index", "--no-" + string(mark), "--"}, paths...)))
+	}
+	return list
 }
 
 // Uncommitted reports whether what is not committed has to be before the commit that was asked about can be tested here.

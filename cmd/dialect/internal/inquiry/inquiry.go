@@ -2,7 +2,7 @@
 // the trusted rules and of the present files, has the log answer it, and says what the answer
 // is, what it rests on, and what to do where it is no.
 //
-// It is one package of up to 3,700 lines because the words of an answer, and the command that comes next, depend on all
+// It is one package of up to 3,900 lines because the words of an answer, and the command that comes next, depend on all
 // that was asked: the files, the rules, the flags and the store.
 package inquiry
 
@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -104,6 +105,7 @@ type Question struct {
 	nested      []workspace.Nested                  // in the present files, where a commit is asked about
 	gitRoot     string                              // of the worktree that nested are in
 	beyond      string                              // how the files that were tested differ from the commit that is asked about
+	unlike      []workspace.Difference              // what a clone of the tested tree would have otherwise, as the gate says
 	lost        string                              // path of the matrix that HEAD has and that is gone here
 	restore     []string                            // what brings back a matrix that is gone
 	pinned      bool                                // the matrix that is gone is one that the user has pinned
@@ -703,23 +705,35 @@ func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev stri
 		}
 		return append(list, others...)
 	}
+	differ, marks, err := s.Against(ctx, head)
+	if err != nil {
+		return ""
+	}
+	alone := func(list []string, script, whole string) []string {
+		if text := q.alone(ctx, s, rev, script, whole); text != "" {
+			list = append(list, text)
+		}
+		return list
+	}
 	if !tested {
-		q.ofCommit = func(_, whole string) []string {
+		q.ofCommit = func(script, whole string) []string {
 			q.uncommitted = len(over) == 0 || !all
-			return before(whole, advice("the question is about a commit, %s, which lacks what is not committed (%s): commit that, or name in a tracked .gitignore what is not part of the project, and then:", rev, uncommitted(s)), whole)
+			list := append(q.unmark(rev, marks), advice("the question is about a commit, %s, which lacks what is not committed (%s): commit that, or name in a tracked .gitignore what is not part of the project, and then:", rev, uncommitted(s, differ)), whole)
+			return before(whole, alone(list, script, whole)...)
 		}
 		return ""
 	}
-	commit := "git add --all && " + committed("The files as tested")
+	commit := q.commitAs(s, differ, len(over) > 0)
 	if s.Untracked.Count == 0 {
-		q.ofCommit = func(string, string) []string { return []string{commit} }
-		return "the files that were tested are here, but are not what " + rev + " holds: commit them"
+		q.ofCommit = func(script, whole string) []string { return alone(append(q.unmark(rev, marks), commit), script, whole) }
+		return "the files that were tested are here, but are not what " + rev + " holds: " + diag.Some(differ.Paths, differ.Count, 5)
 	}
-	q.ofCommit = func(_, whole string) []string {
+	q.ofCommit = func(script, whole string) []string {
 		if tools := environments(s.Untracked.Paths); len(tools) > 0 {
 			return before(whole, advice("name in a tracked .gitignore what is not part of the project, as %s seems not to be, and test again:", strings.Join(tools, ", ")), whole, advice("then commit:"), commit)
 		}
-		return before(whole, advice("commit them:"), commit, advice("or name in a tracked .gitignore what is not part of the project, commit that, and test again:"), whole)
+		list := append(q.unmark(rev, marks), advice("commit them:"), commit, advice("or name in a tracked .gitignore what is not part of the project, commit that, and test again:"), whole)
+		return before(whole, alone(list, script, whole)...)
 	}
-	return "the files that were tested are here, but go beyond " + rev + ": " + diag.Some(s.Untracked.Paths, s.Untracked.Count, 5)
+	return "the files that were tested are here, but go beyond " + rev + ": " + diag.Some(slices.Concat(s.Untracked.Paths, differ.Paths), s.Untracked.Count+differ.Count, 5)
 }

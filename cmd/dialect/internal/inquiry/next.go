@@ -288,6 +288,9 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 			advice("settle it once it is known how it ended, and gate it then: %s", report.Command(slices.Concat([]string{"dialect", "receipts", "settle"}, q.storeFlags(), []string{"--status", "STATUS", refused.SHA.Short()}))),
 			q.gate(q.o.Require, refused.SHA.Short())}
 	case receipts.NotSucceeded, receipts.Superseded:
+		if q.apart && q.ofCommit != nil {
+			return q.ofCommit(script, whole)
+		}
 		list := q.cure(culprit, refused.SHA)
 		if culprit == nil || culprit.Place != q.Place {
 			return append(list, whole) // a run of another project began it, which by itself would record elsewhere
@@ -339,10 +342,10 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		if !q.Commit {
 			return []string{advice("%s:", leftBehind), whole}
 		}
-		if names := cachesIn(refused.Message); len(names) > 0 { // removing them helps once: tools make them anew
-			return []string{advice("name the caches in routing.toml, caches = [%s] in [defaults], or in a tracked .gitignore; commit that, and what else a clone of %s would not have, then:", strings.Join(names, ", "), rev), whole}
+		if q.apart && q.ofCommit != nil {
+			return q.ofCommit(script, whole)
 		}
-		return []string{advice("commit or remove what a clone of %s would not have, then:", rev), whole}
+		return q.nextOfUnlike(rev, whole)
 	case receipts.Consumed, receipts.Spent:
 		return []string{advice("a receipt is consumed once; make new ones:"), whole}
 	case receipts.Cut:
@@ -395,23 +398,6 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		return q.again(culprit, refused.SHA)
 	}
 	return []string{whole}
-}
-
-// cachesIn returns the names of the caches that a refusal says stood there before the run, quoted as in a matrix.
-func cachesIn(message string) (names []string) {
-	_, message, ok := strings.Cut(message, " has: ")
-	for reason := range strings.SplitSeq(message, "; ") {
-		paths, why, cut := strings.Cut(reason, ": ")
-		if !ok || !cut || !strings.HasPrefix(why, "a cache ") {
-			continue
-		}
-		for path := range strings.SplitSeq(paths, ", ") {
-			if name := fmt.Sprintf("%q", filepath.Base(filepath.FromSlash(path))); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }
 
 // cure is what to do about a failed line before it runs again: its inputs may be what is missing, or a package that was not to be had.
@@ -554,9 +540,20 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		return []string{"cd " + report.Command([]string{filepath.Dir(folder)}) + " && dialect verify"}
 	}
 	first := res.Refusals[0]
-	q.restore = q.nextOfNoMatrix()
+	q.restore, q.unlike = q.nextOfNoMatrix(), differences(res.Body)
 	script := q.script(res.Body, res.Members)
+	if q.rules != nil && q.commit == nil {
+		if lost := project.LostScript(context.Background(), filepath.Join(q.root, filepath.FromSlash(q.From)), q.rules); lost != "" {
+			q.restore = append(q.restore, exit.Restore("HEAD", lost))
+			if script == noScript {
+				script = place.Short(lost)
+			}
+		}
+	}
 	list := q.next(first, res.Verdict, script, q.culprit, rev)
+	if q.snapshot != nil && q.snapshot.Unmerged && (res.Verdict == verify.Stale || res.Verdict == verify.Missing) {
+		list = append([]string{advice("%s", Unmerged(context.Background(), q.root))}, list...)
+	}
 	if len(q.nested) > 0 {
 		list = append(q.nextOfNested(runtime.GOOS), q.runRequired(script))
 	}
@@ -567,7 +564,7 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 	default:
 		list = slices.Concat([]string{advice("gate the receipt%s:", plural(n)), q.gate(q.gateFor, q.ungated...), advice("or run again:")}, list)
 	}
-	if q.commit != nil && (res.Verdict == verify.Failed || res.Verdict == verify.Flaky) {
+	if q.commit != nil && !q.apart && (res.Verdict == verify.Failed || res.Verdict == verify.Flaky) {
 		list = append(list, advice("then ask about the new commit"))
 	}
 	if first.Reason != receipts.OtherPolicy && q.bundle == "" { // nothing runs without a matrix
@@ -718,6 +715,7 @@ func (q *Question) nextOfDecision(d receipts.Decision, get func(id string) (rece
 	if first.Reason == receipts.Missing {
 		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
 	}
+	q.unlike = differences(gate)
 	return q.next(first, "", q.script(gate, of), culprit, "")
 }
 

