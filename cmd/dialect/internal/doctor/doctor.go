@@ -110,7 +110,7 @@ func Examine(o Options) *Report {
 	if err != nil {
 		advice := "`dialect init` makes one"
 		if errors.Is(err, routing.ErrNotFound) { // which says so
-			advice = ""
+			advice = routing.MeantBelow(o.Dir)
 		}
 		r.say(broken, "matrix", advice, "%v", err)
 		return r

@@ -84,6 +84,9 @@ func NoMatrix(err error) error {
 	}
 	f := Failf(Fault, "%w", err)
 	if errors.Is(err, routing.ErrNotFound) {
+		if text := routing.MeantBelow("."); text != "" {
+			f.Hint("%s", text)
+		}
 		f.Hint("--routing FILE names a matrix elsewhere")
 	}
 	return f
