@@ -115,7 +115,7 @@ func Examine(o Options) *Report {
 		case errors.As(err, &lost):
 			advice = exit.Restore("HEAD", lost.Path)
 		case errors.Is(err, routing.ErrNotFound): // which says so
-			advice = ""
+			advice = routing.MeantBelow(o.Dir)
 		}
 		r.say(broken, "matrix", advice, "%v", err)
 		return r

@@ -91,6 +91,9 @@ func NoMatrix(err error) error {
 	case errors.As(err, &lost):
 		f.Hint("%s", Restore("HEAD", lost.Path))
 	case errors.Is(err, routing.ErrNotFound):
+		if text := routing.MeantBelow("."); text != "" {
+			f.Hint("%s", text)
+		}
 		f.Hint("--routing FILE names a matrix elsewhere")
 	}
 	return f

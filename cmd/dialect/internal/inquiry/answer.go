@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -110,6 +112,25 @@ func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error
 	}
 	q.culprit, q.several = culprit(res, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })
 	return res, nil
+}
+
+// below asks in folders below, three at most, where there is no matrix here: in those that have one, or a store.
+func (q *Question) below(rev string) (list []string) {
+	folders := routing.Below(q.root)
+	for _, path := range q.stores {
+		folder, _ := archive.FolderOf(path)
+		if dir := filepath.ToSlash(filepath.Dir(folder)); !slices.Contains(folders, dir) {
+			folders = append(folders, dir)
+		}
+	}
+	ask := []string{"dialect", "verify"}
+	if rev != "" {
+		ask = append(ask, "--tree", rev)
+	}
+	for _, dir := range folders[:min(len(folders), 3)] {
+		list = append(list, "("+report.Command([]string{"cd", dir})+" && "+report.Command(ask)+")")
+	}
+	return list
 }
 
 // remembered reports whether the folder of --state, which the store's writers cannot write, has

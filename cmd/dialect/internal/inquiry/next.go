@@ -22,7 +22,6 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
-	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/keyfd"
@@ -535,9 +534,10 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 			list = append(list, advice("or it is of another worktree of the repository:"), report.Command([]string{"dialect", "receipts", "list", "--store", q.others[0]}))
 		}
 		return list
-	case len(q.stores) > 0:
-		folder, _ := archive.FolderOf(q.stores[0])
-		return []string{"cd " + report.Command([]string{filepath.Dir(folder)}) + " && dialect verify"}
+	case q.matrix.Path == "" && res.Verdict == verify.Missing && q.bundle == "" && q.o.Routing == "":
+		if list := q.below(rev); len(list) > 0 {
+			return list
+		}
 	}
 	first := res.Refusals[0]
 	q.restore, q.unlike = q.nextOfNoMatrix(), differences(res.Body)
