@@ -290,7 +290,9 @@ type passes struct {
 	tree   *receipts.Tree // of the gate; nil for none
 	within *within
 	list   map[uint64][]*receipts.Entry
-	undone map[int64]bool // by failure: see [passes.undo], which is asked for each leaf
+	// What is asked for each leaf: see [passes.undo] by failure, and the failures of a command with those that were accepted.
+	undone   map[int64]bool
+	failures map[uint64]failures
 }
 
 // passes are those of a gate over a tree, with what vouches for runs that its lines started from a level on. run is that of a gate that is
@@ -300,7 +302,7 @@ func (s *Session) passes(tree *receipts.Tree, level int, run string) passes {
 	if run != "" {
 		w.vouches(run)
 	}
-	return passes{s, rules{}, tree, w, make(map[uint64][]*receipts.Entry), make(map[int64]bool)}
+	return passes{s, rules{}, tree, w, make(map[uint64][]*receipts.Entry), make(map[int64]bool), make(map[uint64]failures)}
 }
 
 func (p passes) add(e *receipts.Entry) {

@@ -26,6 +26,12 @@ type word struct {
 	weight
 }
 
+// A failures has those of one command, and which of them were accepted.
+type failures struct {
+	list     []*receipts.Entry
+	accepted map[receipts.Hash]bool
+}
+
 // words returns, in the order of the log, what the failures of m's command say of the pass m: those that are about its files or about those of the
 // gate, with the same variables. It adds failures below the level that is asked for to aside. q is zero for a gate that is about to be made.
 //
@@ -34,15 +40,19 @@ type word struct {
 func (p passes) words(q Query, m Leaf, h *history, aside map[int64]bool) (list []word) {
 	r := receipt(m.Entry)
 	key := commandKey(r.Command, r.Dir, r.Place)
-	failures := h.ends(key, no, p.within.level, aside)
-	accepted := p.s.accepted(failures, p.within.level)
-	p.s.weighed += len(failures)
-	for _, f := range failures {
+	all, known := p.failures[key]
+	if !known {
+		all.list = h.ends(key, no, p.within.level, aside)
+		all.accepted = p.s.accepted(all.list, p.within.level)
+		p.failures[key] = all
+	}
+	p.s.weighed += len(all.list)
+	for _, f := range all.list {
 		about, same := p.about(m.Entry, f)
 		if !about {
 			continue
 		}
-		list = append(list, word{f, same, p.s.weigh(q, p.rules, p.within, m, f, accepted[f.SHA], func() bool {
+		list = append(list, word{f, same, p.s.weigh(q, p.rules, p.within, m, f, all.accepted[f.SHA], func() bool {
 			return (!same || p.s.later(f, m.Entry)) && !p.undo(key, f)
 		})})
 	}
