@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -33,6 +34,37 @@ func DefaultScript(dir string, m *routing.Matrix) (path string, several []string
 // DefaultScriptIn is [DefaultScript] by the files that a commit has.
 func DefaultScriptIn(ctx context.Context, c *workspace.Commit, dir string, m *routing.Matrix) (path string, several []string, err error) {
 	return defaultScript(dir, m, func(dir string) ([]string, error) { return c.Files(ctx, dir) })
+}
+
+// LostScript returns the path of the default script that HEAD has for dir, where none is here any more; empty where there is one, or several, or
+// HEAD has none either.
+func LostScript(ctx context.Context, dir string, m *routing.Matrix) string {
+	path, several := DefaultScript(dir, m)
+	if path != "" && place.Exists(path) || len(several) > 0 {
+		return ""
+	}
+	c, err := workspace.Resolve(ctx, dir, "HEAD", workspace.Options{})
+	if err != nil {
+		return ""
+	}
+	if path, _, err = DefaultScriptIn(ctx, c, dir, m); err != nil || path == "" || !HeadHas(ctx, path) {
+		return ""
+	}
+	return path
+}
+
+// HeadHas reports whether HEAD has the file at a path.
+func HeadHas(ctx context.Context, path string) bool {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	c, err := workspace.Resolve(ctx, filepath.Dir(path), "HEAD", workspace.Options{})
+	if err != nil {
+		return false
+	}
+	f, err := c.Lookup(ctx, path)
+	return err == nil && f.File
 }
 
 func defaultScript(dir string, m *routing.Matrix, files func(dir string) ([]string, error)) (path string, several []string, err error) {

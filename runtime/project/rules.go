@@ -131,7 +131,7 @@ func nearestIn(ctx context.Context, c *workspace.Commit, dir string) (string, er
 	return "", nil
 }
 
-// A LostError says that a folder has no matrix any more, where HEAD has one. It wraps [routing.ErrNotFound].
+// A LostError says that a folder has no matrix, or default script, any more, where HEAD has one. It wraps [routing.ErrNotFound].
 type LostError struct {
 	Path string // of the matrix, absolute
 }

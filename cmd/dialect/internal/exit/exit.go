@@ -96,7 +96,7 @@ func NoMatrix(err error) error {
 	return f
 }
 
-// Restore is the command that brings a matrix back that a commit has, and that is gone here: it takes the place of nothing.
+// Restore is the command that brings a matrix or script back that a commit has, and that is gone here: it takes the place of nothing.
 func Restore(commit, path string) string {
 	return report.Command([]string{"git", "checkout", commit, "--", place.Short(path)})
 }

@@ -3,6 +3,7 @@ package inquiry
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -541,6 +542,14 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 	first := res.Refusals[0]
 	q.restore, q.unlike = q.nextOfNoMatrix(), differences(res.Body)
 	script := q.script(res.Body, res.Members)
+	if q.rules != nil && q.commit == nil {
+		if lost := project.LostScript(context.Background(), filepath.Join(q.root, filepath.FromSlash(q.From)), q.rules); lost != "" {
+			q.restore = append(q.restore, exit.Restore("HEAD", lost))
+			if script == noScript {
+				script = place.Short(lost)
+			}
+		}
+	}
 	list := q.next(first, res.Verdict, script, q.culprit, rev)
 	if len(q.nested) > 0 {
 		list = append(q.nextOfNested(runtime.GOOS), q.runRequired(script))

@@ -3,6 +3,7 @@
 package script
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -90,6 +91,9 @@ func Default(routing string) (string, error) {
 	if err != nil {
 		return "", exit.NoMatrix(err)
 	}
+	if lost := project.LostScript(context.Background(), dir, m); lost != "" {
+		return "", gone(lost)
+	}
 	path, several := project.DefaultScript(dir, m)
 	switch {
 	case path != "":
@@ -102,6 +106,11 @@ func Default(routing string) (string, error) {
 		several[i] = report.Command([]string{place.Short(path)})
 	}
 	return "", f.Hint("here are: %s", strings.Join(several, ", "))
+}
+
+// gone is the error that a script is not there any more, where HEAD has it.
+func gone(path string) error {
+	return exit.Usagef("%v", &project.LostError{Path: path}).Hint("%s", exit.Restore("HEAD", path))
 }
 
 // Named returns the line that runs the binding that an argument names; empty where the argument is a script, or a
@@ -142,6 +151,9 @@ func File(what, name string) ([]byte, error) {
 	}
 	e := exit.Usagef("cannot read the %s: %v", what, err)
 	if what == "script" && errors.Is(err, fs.ErrNotExist) {
+		if project.HeadHas(context.Background(), name) {
+			return nil, gone(name)
+		}
 		e = exit.Usagef("there is no script %s", name)
 		if above := scriptAbove(name); above != "" {
 			e.Hint("it is above: dialect run %s", report.Command([]string{above}))
