@@ -321,7 +321,7 @@ func (t *trees) noTree() string {
 		}
 		return fmt.Sprintf("cannot take a snapshot of the working tree: %v; %s", t.err, remedy)
 	case t.now != nil && t.now.Unmerged:
-		return "the files have no tree: " + t.now.Reason
+		return t.now.Reason
 	}
 	return ""
 }

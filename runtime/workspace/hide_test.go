@@ -407,7 +407,7 @@ func TestReasons(t *testing.T) {
 			r.write("a.txt", "2")
 			r.commit()
 			_ = r.command("merge", "-q", "other").Run()
-		}, "unmerged index: a.txt"},
+		}, "a.txt is unmerged: resolve the conflict, then git add"},
 		{"required filter that fails", func(r *repo) {
 			r.git("config", "filter.lfs.clean", "git-lfs-is-not-here clean -- %f")
 			r.git("config", "filter.lfs.required", "true")

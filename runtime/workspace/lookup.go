@@ -195,6 +195,24 @@ func (w *walk) hides(name string) string {
 	return why
 }
 
+// Unmerged returns the paths of the files with conflicts in the index of the repository that holds dir, absolute. It is empty where git does not say.
+func Unmerged(ctx context.Context, dir string) (paths []string) {
+	r, err := git.Discover(ctx, nil, dir)
+	if err != nil {
+		return nil
+	}
+	idx, _, err := r.Read(ctx)
+	if err != nil || idx.Conflict == "" {
+		return nil
+	}
+	for _, e := range idx.All() {
+		if e.Stage > 0 {
+			paths = append(paths, filepath.Join(r.Root, filepath.FromSlash(e.Path)))
+		}
+	}
+	return paths
+}
+
 // IgnoredIn returns those of names, files in dir, that git ignores: no commit has them unless they are added by force.
 // It is empty where no snapshot of dir can be taken.
 func IgnoredIn(ctx context.Context, dir string, names ...string) (list []string) {

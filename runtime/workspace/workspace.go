@@ -265,7 +265,7 @@ func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
 	sum := digesting(w.entries) // while git's tree is made of the same entries
 	switch {
 	case idx.Conflict != "":
-		s.Unmerged, s.Reason = true, "unmerged index: "+git.Display(idx.Conflict)
+		s.Unmerged, s.Reason = true, git.Display(idx.Conflict)+" is unmerged: resolve the conflict, then git add"
 	case len(w.obstacles) > 0:
 		slices.Sort(w.obstacles)
 		s.Reason = w.obstacles[0]

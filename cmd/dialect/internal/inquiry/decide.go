@@ -170,7 +170,7 @@ func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error
 	return q.decide(g.Signer, func(ctx context.Context, s *sqlite.Store) (doc records.Decision, err error) {
 		if q.snapshot != nil {
 			if q.snapshot.Unmerged {
-				return doc, exit.Failf(exit.Refused, "the files have no tree: %s", q.snapshot.Reason)
+				return doc, exit.Failf(exit.Refused, "%s", q.snapshot.Reason)
 			}
 			attempt.Beyond(&req, q.snapshot, nil)
 		}

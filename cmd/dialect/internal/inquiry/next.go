@@ -551,6 +551,9 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		}
 	}
 	list := q.next(first, res.Verdict, script, q.culprit, rev)
+	if q.snapshot != nil && q.snapshot.Unmerged && (res.Verdict == verify.Stale || res.Verdict == verify.Missing) {
+		list = append([]string{advice("%s", Unmerged(context.Background(), q.root))}, list...)
+	}
 	if len(q.nested) > 0 {
 		list = append(q.nextOfNested(runtime.GOOS), q.runRequired(script))
 	}

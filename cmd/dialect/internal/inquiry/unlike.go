@@ -1,6 +1,7 @@
 package inquiry
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -71,6 +72,18 @@ func (q *Question) nextOfUnlike(rev, whole string) (list []string) {
 		list = append(list, advice("commit or remove what a clone of %s would not have, then:", rev))
 	}
 	return append(list, whole)
+}
+
+// Unmerged says which files of the project in root have conflicts, before which are resolved no gate passes, and what to do then; empty where none has.
+func Unmerged(ctx context.Context, root string) string {
+	paths := workspace.Unmerged(ctx, root)
+	if len(paths) == 0 {
+		return ""
+	}
+	for i, path := range paths {
+		paths[i] = place.Short(path)
+	}
+	return "no gate passes while files are unmerged (" + diag.Some(paths, len(paths), 5) + "): resolve the conflict, then: " + report.Command(append([]string{"git", "add", "--"}, paths...))
 }
 
 // cachesOf returns the names of caches, quoted as in a matrix.

@@ -70,6 +70,9 @@ func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 		}
 	}
 	if opt.Store != nil && !o.DeferGate { // else no gate will say it
+		if text := inquiry.Unmerged(sig.Context, m.Root); text != "" && !recorded.NoTree {
+			v.Note(text)
+		}
 		if opt.Policy, err = recording.Policy(sig.Context, m, o.Base, o.Budget.Timeout); err != nil {
 			return inquiry.NoCommit(sig.Context, "--base", m.Root, o.Base, err)
 		}
