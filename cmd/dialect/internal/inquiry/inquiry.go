@@ -648,6 +648,9 @@ func (q *Question) changedSince(ctx context.Context, g *receipts.Gate) (paths []
 	}
 	remedy = leftBehind + "; run again if these files are part of the project"
 	for _, c := range workspace.Diff(old, now) {
+		if c.Kind == workspace.Added && strings.HasSuffix(c.Path, "/") {
+			continue // a repository, which no list that was kept has; its files are listed
+		}
 		paths = append(paths, fmt.Sprintf("%s (%s)", c.Path, c.Kind))
 		if c.Kind != workspace.Added || !c.Untracked {
 			remedy = ""
