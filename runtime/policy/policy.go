@@ -181,11 +181,17 @@ type State struct {
 // Has reports whether the baseline is a commit, and has something at an absolute path, a link
 // included, or cannot say.
 func (b *Baseline) Has(path string) bool {
+	has, err := b.Look(path)
+	return has || err != nil
+}
+
+// Look is [Baseline.Has] where it cannot say: the error is why, such as a submodule that is not checked out.
+func (b *Baseline) Look(path string) (has bool, err error) {
 	if b.look == nil {
-		return false
+		return false, nil
 	}
 	f, err := b.look(path)
-	return err != nil || f.File || len(f.Links) > 0
+	return f.File || len(f.Links) > 0, err
 }
 
 // IsPinned reports whether the user has pinned a project at root. A pin that cannot be read

@@ -340,8 +340,14 @@ func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, 
 	for at := range regular.Above(dir) {
 		nearer = nearer && at != m.Root
 		path := filepath.Join(at, routing.FileName)
+		has, err := false, error(nil)
+		if nearer {
+			has, err = b.Look(path)
+		}
 		switch {
-		case nearer && b.Has(path):
+		case err != nil:
+			return fmt.Sprintf("it is not known whether %s has %s (%v); or ask in the folder of %s", b.Name, place.Short(path), err, place.Short(m.Path)), ""
+		case has:
 			return fmt.Sprintf("%s is gone: %s has it", place.Short(path), b.Name), ""
 		case state.New && !nearer && at != m.Root && b.Has(path):
 			return fmt.Sprintf("%s is new, and nearer than %s, which is the matrix of this folder in %s: commit it, or trust it with `dialect trust`", place.Short(m.Path), place.Short(path), b.Name), path

@@ -2,7 +2,7 @@
 // the trusted rules and of the present files, has the log answer it, and says what the answer
 // is, what it rests on, and what to do where it is no.
 //
-// It is one package of up to 3,900 lines because the words of an answer, and the command that comes next, depend on all
+// It is one package of up to 4,000 lines because the words of an answer, and the command that comes next, depend on all
 // that was asked: the files, the rules, the flags and the store.
 package inquiry
 
@@ -656,6 +656,9 @@ func (q *Question) changedSince(ctx context.Context, g *receipts.Gate) (paths []
 	}
 	remedy = leftBehind + "; run again if these files are part of the project"
 	for _, c := range workspace.Diff(old, now) {
+		if c.Kind == workspace.Added && strings.HasSuffix(c.Path, "/") {
+			continue // a repository, which no list that was kept has; its files are listed
+		}
 		paths = append(paths, fmt.Sprintf("%s (%s)", c.Path, c.Kind))
 		if c.Kind != workspace.Added || !c.Untracked {
 			remedy = ""

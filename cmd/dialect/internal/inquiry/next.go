@@ -273,7 +273,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	whole := q.run(script)
 	switch {
 	case q.matrix.Path == "" && len(q.restore) == 0:
-		whole = "dialect init"
+		whole = q.begin(rev)
 	case script != noScript:
 	case len(q.lines) > 0: // of a script that is gone
 		whole = q.runRequired(script)

@@ -10,6 +10,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -84,6 +85,19 @@ func Unmerged(ctx context.Context, root string) string {
 		paths[i] = place.Short(path)
 	}
 	return "no gate passes while files are unmerged (" + diag.Some(paths, len(paths), 5) + "): resolve the conflict, then: " + report.Command(append([]string{"git", "add", "--"}, paths...))
+}
+
+// begin is what to do where no matrix answers: make one, or ask about the repository around this one, whose matrix binds this folder, too.
+func (q *Question) begin(rev string) string {
+	path, _, err := project.FindMatrix(q.root, "")
+	if err != nil || q.commit == nil || q.o.Routing != "" {
+		return "dialect init"
+	}
+	cd := report.Command([]string{"cd", place.Short(filepath.Dir(path))}) + " && dialect verify --tree "
+	if rev == "HEAD" {
+		return cd + rev
+	}
+	return advice("the rules of this folder are those of %s, in the repository around this one: name a commit of that: %sCOMMIT", place.Short(path), cd)
 }
 
 // cachesOf returns the names of caches, quoted as in a matrix.
