@@ -573,6 +573,14 @@ func (s *objects) named(ctx context.Context, name string) (git.ObjectID, string,
 			return id, "", err
 		}
 		return ids[0], name, nil
+	case ref != "" && !strings.HasPrefix(name, "refs/"): // git looks for a file of that name in its own directory first
+		ids, err := s.ask(ctx, []string{name})
+		if err == nil && ids[0] != id {
+			err = &AmbiguousError{name, []string{".git/" + name, ref}}
+		}
+		if err != nil {
+			return id, "", err
+		}
 	}
 	return id, ref, nil
 }

@@ -196,10 +196,10 @@ func TestAmbiguous(t *testing.T) {
 		}
 		r.git("update-ref", "-d", ref)
 	}
-	// A file .git/NAME would go before every ref in git itself.
+	// A file .git/NAME goes before every ref in git itself.
 	r.do(os.MkdirAll(r.path(".git/origin"), 0o755))
 	r.do(os.WriteFile(r.path(".git/origin/main"), []byte(evil+"\n"), 0o644))
-	means("origin/main", good)
+	want("origin/main", ".git/origin/main", "refs/remotes/origin/main")
 	// One that is missing is no other.
 	r.git("update-ref", "-d", "refs/remotes/origin/main")
 	r.git("update-ref", "refs/heads/refs/remotes/origin/main", evil)
@@ -420,6 +420,27 @@ func TestReplaced(t *testing.T) {
 		}
 		if got, err := c.ReadFile(t.Context(), r.path("a")); string(got) != "second" {
 			t.Errorf("%s: %q, %v", rev, got, err)
+		}
+	}
+}
+
+// Git takes a file in its own directory before any ref of that name.
+func TestFileBeforeRef(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit()
+	r.git("branch", "side")
+	r.git("branch", "ORIG_HEAD")
+	r.write("a", "evil")
+	r.commit()
+	for _, name := range []string{"side", "ORIG_HEAD"} {
+		if _, err := Resolve(t.Context(), r.dir, name, Options{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		r.write(".git/"+name, r.git("rev-parse", "HEAD")+"\n")
+		var a *AmbiguousError
+		if c, err := Resolve(t.Context(), r.dir, name, Options{}); !errors.As(err, &a) {
+			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}
 }
