@@ -39,7 +39,40 @@ func ParseScript(text string) (*Script, error) {
 				Hint:    `use "$1", "$2" or "$@"`}
 		}
 	}
+	if word, ok := scriptCode(text); ok {
+		return nil, &Error{Start: word.start, End: word.end, Message: isCode, Hint: `hand the value over behind the code: sh -c 'grep -r "$1"' sh "$1"`}
+	}
 	return s, nil
+}
+
+// isCode is what is wrong with a tool that makes code of values.
+const isCode = "a value would be a part of what a shell reads as code"
+
+// scriptCode looks for a command of a script that hands a value to a shell as code, as [Template.shellCode] does. It returns the word that names the shell's
+// command, and sees the words of plain commands alone.
+func scriptCode(text string) (first shellToken, found bool) {
+	command := new(Template)
+	var words []shellToken
+	varies := false
+	for t := range shellTokens(text + "\n") {
+		switch t.kind {
+		case shellParameter:
+			varies = true
+		case shellWord:
+			p := part{text: strings.Trim(text[t.start:min(t.end, len(text))], `"'`)}
+			if varies {
+				p.name, p.text = Object, ""
+			}
+			varies = false
+			command.args, words = append(command.args, element{parts: []part{p}}), append(words, t)
+		case shellOperator:
+			if len(words) > 0 && command.shellCode() && slices.ContainsFunc(command.args, func(e element) bool { return !e.literal() }) {
+				return words[0], true
+			}
+			command, words, varies = new(Template), nil, false
+		}
+	}
+	return first, false
 }
 
 // isShell reports whether a program reads code behind -c: by its name, without a version and what else may follow.
@@ -68,14 +101,17 @@ func (t *Template) ShellOptions() bool {
 // shells looks for shells among the words: whether a value would be a part of the code of one, and whether one would be where it reads its options.
 func (t *Template) shells() (code, open bool) {
 	searches := slices.Contains([]string{"grep", "egrep", "fgrep", "rg", "ag", "ack", "pgrep", "pkill"}, programName(t.Program()))
-	first := true
+	first, starts := true, slices.Contains(starters, programName(t.Program()))
 	for i, e := range t.args {
 		name, args := strings.ToLower(programName(e.text())), t.args[i+1:]
+		if i > 0 && strings.Contains(e.text(), "/") && !strings.HasPrefix(e.text(), "/") {
+			continue // a package or a folder of the project: go test ./cmd/sh
+		}
 		sure := i == 0 // else the word may be a pattern, or the argument of an option: -s bash, -name bash. Then only what is like -c and nothing else counts
 		if !sure {
 			before := t.args[i-1].text()
 			sure = !strings.HasPrefix(before, "-") || strings.Contains(before, "=") || slices.Contains([]string{"--", "-exec", "-execdir", "-ok", "-okdir"}, before) ||
-				slices.Contains(starters, programName(t.Program()))
+				starts
 		}
 		c, o := false, false
 		switch {
@@ -84,7 +120,7 @@ func (t *Template) shells() (code, open bool) {
 			c = true
 		case isShell(name):
 			c, o = codeBehind(args, name == "fish", sure)
-			o, first = o && sure && first, first && !sure // behind a shell that has its code another name of one is a word like others
+			o, first = o && sure && first && (i == 0 || starts), first && !sure // behind a shell that has its code another name of one is a word like others
 		case name == "pwsh", name == "powershell":
 			c = codeOfPowerShell(args, name == "powershell")
 		case name == "cmd":
@@ -124,7 +160,7 @@ func (e element) quotesCode(args []element) bool {
 			continue
 		}
 		for w := range strings.FieldsSeq(p.text) {
-			w = strings.Trim(w, `"'`)
+			w = strings.Trim(w[strings.LastIndexByte(w, '=')+1:], `"'`)
 			announced = announced && len(e.parts) > 1 || shell && announces(w)
 			shell = shell || isShell(strings.ToLower(w)) && strings.TrimSpace(p.text) != w
 		}
@@ -136,7 +172,7 @@ func (e element) quotesCode(args []element) bool {
 // not sure that this is a shell, words of options other than what is like -c announce nothing.
 func codeBehind(args []element, fish, sure bool) (code, open bool) {
 	announced, takes := false, false // an argument behind an option that takes one, as -o does
-	for _, a := range args {
+	for i, a := range args {
 		w := a.text()
 		option := w != "" && (w[0] == '-' || w[0] == '+')
 		switch {
@@ -144,6 +180,8 @@ func codeBehind(args []element, fish, sure bool) (code, open bool) {
 			return !a.literal(), false
 		case option && !a.literal():
 			return announced || sure, sure // a value decides which option it is
+		case w == "--" && !announced:
+			return false, i+1 == len(args) || !args[i+1].literal()
 		case !option:
 			if !takes {
 				return announced && !a.literal(), !announced && !a.literal() // else the name of a script

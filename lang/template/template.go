@@ -98,7 +98,7 @@ func Parse(source string) (*Template, error) {
 	case t.args[0].text() == "":
 		return nil, &Error{End: len(source), Message: "the program is empty"}
 	case t.shellCode():
-		return nil, &Error{End: len(source), Message: "a value would be a part of what a shell reads as code",
+		return nil, &Error{End: len(source), Message: isCode,
 			Hint: `write shell = true and "$1" in the tool, or hand the value over behind the code: sh -c 'grep -r "$1"' sh {object}`}
 	}
 	return t, nil

@@ -256,10 +256,38 @@ func TestShellCode(t *testing.T) {
 		`env -S 'bash -c "echo $1"' sh {object}`: false,
 		`echo 'the shell is bash' {object}`:      false,
 		`docker run -it bash -x {object}`:        false,
+		`env --split-string="sh -c" {object}`:    true,
+		`pytest tests/sh -c {config}`:            false,
+		`cargo run --bin nu -- -c {args...}`:     false,
 	} {
 		_, err := Parse(source)
 		if got := err != nil && strings.Contains(err.Error(), "a shell reads as code"); got != want {
 			t.Errorf("%s: %v", source, err)
+		}
+	}
+}
+
+// TestScriptCode: a value is not the code of a shell that a script starts, either.
+func TestScriptCode(t *testing.T) {
+	for script, want := range map[string]bool{
+		`sh -c "$1"`:                           true,
+		`cd sub && bash -lc "make $1"`:         true,
+		`docker compose exec app sh -c "$1"`:   true,
+		`find . -exec sh -c "$1" ';'`:          true,
+		`env -i sh -ec "$@"`:                   true,
+		`sh -c 'grep -r "$1"' sh "$1"`:         false,
+		`sh build.sh "$1"; echo sh -c`:         false,
+		`grep -c "$1" x`:                       false,
+		`bash "$1"`:                            false,
+		`bash -c 'exit 0' && pytest -c "$1"`:   false,
+		`if sh -c 'exit 0'; then x "$1"; fi`:   false,
+		`x=$(sh -c 'date') make "VERSION=$1"`:  false,
+		`go test ./cmd/sh -count 1 -run "$1"`:  false,
+		`docker run -v "$1":/x -it image bash`: false,
+	} {
+		_, err := ParseScript(script)
+		if got := err != nil; got != want {
+			t.Errorf("%s: %v", script, err)
 		}
 	}
 }
@@ -275,6 +303,10 @@ func TestShellOptions(t *testing.T) {
 		`sh -c 'exit 0' sh {object}`:  false,
 		`shellcheck -s bash {object}`: false,
 		`pytest {args...}`:            false,
+		`go test ./cmd/sh {args...}`:  false,
+		`make dash {args...}`:         false,
+		`git grep bash {args...}`:     false,
+		`nice -n 5 bash {args...}`:    true,
 	} {
 		if tmpl, err := Parse(source); err != nil || tmpl.ShellOptions() != want {
 			t.Errorf("%s: %v", source, err)
