@@ -68,10 +68,10 @@ func newLiteral(text, of []byte, rest int) literal {
 	return l
 }
 
-// maxUnit is the longest writing of one byte, in bytes: backslashes and "U00000041". It bounds
+// maxUnit is the longest writing of one byte, in bytes: backslashes and "U00000041", and the quotes of a shell around that. It bounds
 // how far a match reaches.
 const (
-	maxUnit    = maxSlashes + 9
+	maxUnit    = maxSlashes + 14
 	maxSlashes = 7 // of an escape that is escaped twice more
 )
 
@@ -281,7 +281,7 @@ func backslashes(run, size int) (matched, n int) {
 //	URL             %41 %3d, + for a space
 //	JSON, Go, C     \n \" \\ \/ \u003c \x41 \101 \U00000041, also escaped again: \\n
 //	HTML            &amp; &#39; &#x27;, also of JSON, and in it: \&quot; \u0026quot;
-//	shells          '\'' '"'"' \$
+//	shells          '\'' '"'"' \$ '$'\t''
 func unit(s []byte, c byte) int {
 	switch s[0] {
 	case '%':
@@ -297,6 +297,11 @@ func unit(s []byte, c byte) int {
 			return 1 + n
 		}
 	case '\'':
+		if hasPrefix(s, `'$'\`) { // a byte that is quoted by itself, as coreutils do
+			if n := escapedInShell(s[3:], c); n > 0 {
+				return 3 + n
+			}
+		}
 		if c == '\'' {
 			for _, q := range [...]string{`'\''`, `'"'"'`} {
 				if hasPrefix(s, q) {
@@ -305,7 +310,7 @@ func unit(s []byte, c byte) int {
 			}
 		}
 	case '\\':
-		if n := backslash(s, c); n > 0 {
+		if n := escapedInShell(s, c); n > 0 {
 			return n
 		}
 	}
@@ -325,6 +330,15 @@ func itself(s []byte, c byte) int {
 		return k + n
 	}
 	return 0
+}
+
+// escapedInShell reads an escape, and after that of a byte that is not printed the two quotes with which a shell word goes on.
+func escapedInShell(s []byte, c byte) int {
+	n := backslash(s, c)
+	if n > 0 && (c < ' ' || c >= 0x7f) && hasPrefix(s[n:], "''") {
+		n += 2
+	}
+	return n
 }
 
 // backslash reads an escape that begins with one or more backslashes.

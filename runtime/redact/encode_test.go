@@ -167,7 +167,7 @@ func TestShellQuotes(t *testing.T) {
 	for c := 1; c < 256; c++ {
 		secret := string([]byte{byte(c)}) + "Sup3rS3cret" + string([]byte{byte(c)}) + "Passw0rd77"
 		r := New(Options{Environ: []string{"X_TOKEN=" + secret}, Key: []byte("k")})
-		cmd := exec.Command(bash, "-c", `printf '%q %s\n' "$0" "${0@Q}"`, secret)
+		cmd := exec.Command(bash, "-c", `printf '%q %s\n' "$0" "${0@Q}"; env printf '%q\n' "$0"`, secret)
 		cmd.Env = []string{"LC_ALL=C"}
 		out, err := cmd.Output()
 		if err != nil {
