@@ -418,11 +418,3 @@ func TestRealServers(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-// values makes values of pairs of name and text.
-func values(pairs ...string) (list []mcpclient.Value) {
-	for i := 0; i < len(pairs); i += 2 {
-		list = append(list, mcpclient.Value{Name: pairs[i], Text: pairs[i+1]})
-	}
-	return list
-}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/mcpclient/bounds"
 )
 
@@ -232,4 +233,12 @@ func TestSchemaInMessages(t *testing.T) {
 	if err == nil || !strings.HasSuffix(err.Error(), ", and 19950 more") || len(err.Error()) > 3*maxText {
 		t.Errorf("%.500v", err)
 	}
+}
+
+// values makes values of pairs of name and text.
+func values(pairs ...string) (list []mcpclient.Value) {
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, mcpclient.Value{Name: pairs[i], Text: pairs[i+1]})
+	}
+	return list
 }
