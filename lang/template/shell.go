@@ -98,9 +98,13 @@ func (t *Template) ShellOptions() bool {
 	return open
 }
 
+// maxLooked bounds how many words are looked at behind those that name shells. Beyond that a tool counts as one that makes code of values.
+const maxLooked = 1 << 20
+
 // shells looks for shells among the words: whether a value would be a part of the code of one, and whether one would be where it reads its options.
 func (t *Template) shells() (code, open bool) {
 	searches := slices.Contains([]string{"grep", "egrep", "fgrep", "rg", "ag", "ack", "pgrep", "pkill"}, programName(t.Program()))
+	looked := 0
 	first, starts := true, slices.Contains(starters, programName(t.Program()))
 	for i, e := range t.args {
 		name, args := strings.ToLower(programName(e.text())), t.args[i+1:]
@@ -112,6 +116,11 @@ func (t *Template) shells() (code, open bool) {
 			before := t.args[i-1].text()
 			sure = !strings.HasPrefix(before, "-") || strings.Contains(before, "=") || slices.Contains([]string{"--", "-exec", "-execdir", "-ok", "-okdir"}, before) ||
 				starts
+		}
+		if isShell(name) || slices.Contains([]string{"pwsh", "powershell", "cmd"}, name) {
+			if looked += len(args); looked > maxLooked {
+				return true, true
+			}
 		}
 		c, o := false, false
 		switch {

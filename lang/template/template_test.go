@@ -267,6 +267,14 @@ func TestShellCode(t *testing.T) {
 	}
 }
 
+// TestManyShells bounds what a hostile matrix costs.
+func TestManyShells(t *testing.T) {
+	many := strings.Repeat("sh -o ", 100_000)
+	if _, err := Parse(many); err == nil || err.Error() != isCode {
+		t.Error(err)
+	}
+}
+
 // TestScriptCode: a value is not the code of a shell that a script starts, either.
 func TestScriptCode(t *testing.T) {
 	for script, want := range map[string]bool{
