@@ -35,7 +35,7 @@
 // is changed while the run lasts is found when a gate asks for the snapshot.
 //
 // The .git has a configuration of its own, no hooks, the snapshot as its index, the tags, the
-// commit that is checked out, and the objects of the repository, read-only, without what lies among them (strays). Which objects there are,
+// commit that is checked out, and the objects of the repository, read-only, without what lies among them when the room is made (strays). Which objects there are,
 // reached by a ref or not, the user decides. A commit that a command makes is gone with the run. If commands are kept from their asker, who can change all of the repository, it has nothing of that:
 // only a pack with the blobs of the files, kept beside the checkout, and one commit of them. The edit of a control is in its
 // index and its commit.

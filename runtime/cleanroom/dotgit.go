@@ -57,8 +57,8 @@ func (r *Room) dotGit(dir string, v view) error {
 	if h.Format != git.FormatSHA1 {
 		version = 1
 	}
-	// Times and inodes of an overlay are not those that the index was made with.
-	fmt.Fprintf(&config, "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = false\n\tcheckStat = minimal\n\ttrustctime = false\n", version)
+	// Times and inodes of an overlay are not those that the index was made with. Lists that make git faster are not believed: see strays.
+	fmt.Fprintf(&config, "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = false\n\tcheckStat = minimal\n\ttrustctime = false\n\tcommitGraph = false\n\tmultiPackIndex = false\n", version)
 	if version == 1 {
 		fmt.Fprintf(&config, "[extensions]\n\tobjectformat = %s\n", h.Format)
 	}

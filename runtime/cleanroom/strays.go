@@ -18,25 +18,19 @@ const maxStrays = 10_000
 
 // strays returns what a directory has beside the objects of a repository, from there and with slashes: commands do not see it. Objects are the files
 // of the names that git gives to one object, and packs with their indexes. Git reads each of them for itself, and so without all else that
-// it finds there: lists that only make it faster, the word of one of which on the parents of commits it takes, and what it left when it was killed. A
-// directory in which nothing else is counts as a whole.
+// it finds there: lists that only make it faster, the word of one of which on the parents of commits it takes, and what it left when it was killed.
+// A directory that may come to have objects is never one, even if there are none in it: git may pack all objects while a command runs.
 func strays(dir string, f git.ObjectFormat) (names []string, err error) {
-	// in adds what is in a directory of names that are wanted, or the directory.
+	// in adds what is in a directory, but for files of names that are wanted.
 	in := func(at string, wanted func(string) bool) error {
 		list, err := os.ReadDir(filepath.Join(dir, at))
 		if err != nil {
 			return err
 		}
-		kept, before := 0, len(names)
 		for _, d := range list {
-			if d.Type().IsRegular() && wanted(d.Name()) {
-				kept++
-			} else {
+			if !d.Type().IsRegular() || !wanted(d.Name()) {
 				names = append(names, path.Join(at, d.Name()))
 			}
-		}
-		if kept == 0 {
-			names = append(names[:before], at)
 		}
 		return nil
 	}
