@@ -25,6 +25,7 @@ func keep(context.Context, string, string, []workspace.File, *os.Root) (*checkou
 func (c *checkout) at(string) string                          { return c.dir }
 func (c *checkout) has(string) bool                           { return false }
 func (c *checkout) differs(context.Context) ([]string, error) { return nil, errNoCheckout }
+func (c *checkout) changed(context.Context) ([]string, error) { return nil, errNoCheckout }
 func (c *checkout) stat(b []byte, _ int) ([]byte, error)      { return b, errNoCheckout }
 
 func statusIn(b []byte, _ string, _ workspace.FileKind) ([]byte, error) { return b, errNoCheckout }

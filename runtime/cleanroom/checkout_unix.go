@@ -142,14 +142,47 @@ func (c *checkout) settle() error {
 	return nil
 }
 
-// timed reports whether all files had that time at the last look.
-func (c *checkout) timed() bool {
-	for i := range c.states {
-		if c.files[i].Kind != workspace.Repository && !c.then(c.states[i].stat.Mtim) {
-			return false
+// retime gives that time to all that the last look found to have another, and to the directories and links, which it changes itself. Runs that use the
+// checkout at the same time do not notice: the time is of its files.
+func (c *checkout) retime() error {
+	for i := range c.files {
+		f, st := &c.files[i], &c.states[i].stat
+		if f.Kind == workspace.Repository || f.Kind != workspace.Link && c.then(st.Mtim) && c.then(st.Atim) {
+			continue
+		}
+		full := c.at(f.Path)
+		if err := setTime(full, c.when); err != nil {
+			return err
+		}
+		var err error
+		if *st, err = lstat(full); err != nil {
+			return err
 		}
 	}
-	return true
+	return c.settle()
+}
+
+// changed is differs; if nothing differs, it returns what has been modified at another time.
+func (c *checkout) changed(ctx context.Context) (names []string, err error) {
+	if names, err = c.differs(ctx); err != nil || len(names) > 0 {
+		return names, err
+	}
+	for i := range c.files {
+		if c.files[i].Kind != workspace.Repository && !c.then(c.states[i].stat.Mtim) {
+			names = append(names, c.files[i].Path)
+		}
+	}
+	for name := range c.dirs {
+		st, err := lstat(c.at(name))
+		if err != nil {
+			return nil, err
+		}
+		if !c.then(st.Mtim) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // then reports whether a time is that of the checkout.
@@ -558,8 +591,11 @@ func kept(ctx context.Context, cache string, files []workspace.File, live *os.Ro
 	} else if err = unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB); err == nil {
 		var differs []string
 		c.when = timeOf(files)
-		if differs, err = c.differs(ctx); err == nil && (len(differs) > 0 || !c.timed()) {
+		if differs, err = c.differs(ctx); err == nil && len(differs) > 0 {
 			err = errors.New("another run uses it with other files")
+		}
+		if err == nil {
+			err = c.retime()
 		}
 		if err != nil && ctx.Err() == nil {
 			done()

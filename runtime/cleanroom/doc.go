@@ -57,7 +57,7 @@
 // signature where the run signs. TREE is of the path of the working tree, KEY of what decided ([Room.key]):
 // nothing of it is left out by what a snapshot ignores, and each snapshot says anew whether it fits. A run that makes it holds an
 // exclusive lock of the directory, runs that use it a shared one: two runs make it once, and nobody removes what is used. It takes its name
-// when it is whole. Each run compares all of it with the manifest, and a gate does so again.
+// when it is whole. Each run compares all of it with the manifest, and sets all times again; a gate compares both.
 //
 // It is the lowest layer of the checkout, so that it takes the place of no file of the snapshot, and has nothing that the snapshot would count.
 //

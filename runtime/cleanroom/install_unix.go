@@ -380,12 +380,7 @@ func (t *taking) takeAll(ctx context.Context, keep []string) error {
 	}
 	c := newCheckout(t.dir, t.files)
 	c.when = timeOf(t.files)
-	for i := range t.files {
-		if err := setTime(c.at(t.files[i].Path), c.when); err != nil {
-			return err
-		}
-	}
-	if err := c.settle(); err != nil {
+	if err := c.retime(); err != nil {
 		return err
 	}
 	for i := range t.files {
@@ -620,15 +615,15 @@ func (r *Room) load(ctx context.Context, in *installed, dir string) (state int, 
 			return damaged, nil
 		}
 	}
-	has := newCheckout(filepath.Join(dir, "files"), files)
-	differs, err := has.differs(ctx)
+	in.holds(filepath.Join(dir, "files"), files)
+	differs, err := in.has.differs(ctx)
 	if ctx.Err() != nil {
 		return damaged, context.Cause(ctx)
 	}
-	if err != nil || len(differs) > 0 {
+	if err != nil || len(differs) > 0 || in.has.retime() != nil {
 		return damaged, nil
 	}
-	in.dir, in.has, in.Sum, in.Lowered = has.dir, has, sum, m.Lowered
+	in.Sum, in.Lowered = sum, m.Lowered
 	return whole, nil
 }
 
@@ -680,9 +675,14 @@ func (r *Room) fill(in *installed, dir string, made maker) error {
 			return err
 		}
 	}
-	in.has = newCheckout(filepath.Join(dir, "files"), files)
-	in.dir = in.has.dir
+	in.holds(filepath.Join(dir, "files"), files)
 	return nil
+}
+
+// holds says where that was put which was installed.
+func (in *installed) holds(dir string, files []workspace.File) {
+	in.dir, in.has = dir, newCheckout(dir, files)
+	in.has.when = timeOf(files)
 }
 
 // Collect removes what setups installed and no run used for so long, 0 for none, and returns how many there were.
@@ -715,6 +715,6 @@ func (r *Room) installOwn(in *installed, made maker) error {
 		return err
 	}
 	in.Sum = sha256.Sum256(newManifest(in.Key, files, in.Lowered).encode())
-	in.dir, in.has = dir, newCheckout(dir, files)
+	in.holds(dir, files)
 	return nil
 }

@@ -76,3 +76,27 @@ func TestAccessTime(t *testing.T) {
 		r.Close()
 	}
 }
+
+// A time that somebody chose is a change, too.
+func TestTouchedMeanwhile(t *testing.T) {
+	root := project(t, home(t))
+	for _, name := range []string{"a.txt", "dir"} {
+		r := confined(t, root)
+		if err := os.Chtimes(filepath.Join(r.tree.dir, name), time.Time{}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		same := confined(t, root)
+		if out, _ := sh(t, same, "stat -c %y dir/sub "+name+" | sort -u | wc -l"); same.tree.dir != r.tree.dir || out != "1\n" {
+			t.Errorf("%s: of a run beside it: %s", name, out)
+		}
+		if err := os.Chtimes(filepath.Join(r.tree.dir, name), time.Time{}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		r.Forget()
+		if _, err := r.Take(t.Context()); err == nil || !strings.HasSuffix(err.Error(), ": "+name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		same.Close()
+		r.Close()
+	}
+}

@@ -145,15 +145,19 @@ func (r *Room) Take(ctx context.Context) (*workspace.Snapshot, error) {
 	}
 	if again := r.again; again && r.err == nil {
 		r.again = false
-		differs, err := r.tree.differs(ctx)
-		if r.open != "" { // a file that its commands added changes none of the others
+		look := r.tree.changed
+		if r.open != "" { // its commands run in it
+			look = r.tree.differs
+		}
+		differs, err := look(ctx)
+		if r.open != "" { // a file that they added changes none of the others
 			differs = slices.DeleteFunc(differs, func(name string) bool { return !r.tree.has(name) })
 		}
 		if in := r.installed; err == nil && in != nil && in.has != nil {
 			var more []string
-			if more, err = in.has.differs(ctx); err == nil {
+			if more, err = in.has.changed(ctx); err == nil {
 				for _, name := range more {
-					differs = append(differs, "installed "+name)
+					differs = append(differs, "installed "+cmp.Or(name, "."))
 				}
 			}
 		}

@@ -4,6 +4,7 @@ package cleanroom
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/command-dialect/dialect/runtime/process"
 )
@@ -430,6 +433,46 @@ func TestSetupDamaged(t *testing.T) {
 	r.Forget()
 	if _, err := r.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "installed tree/modules/a") {
 		t.Errorf("after a change in mid-run: %v", err)
+	}
+}
+
+// What is kept has one time, also after somebody changed it between two runs, or while another run uses it. A change while the run lasts is found at its gate.
+func TestSetupTimes(t *testing.T) {
+	p := newPackaged(t, "mkdir -p modules/d modules/empty ~/.store; echo a > modules/d/a; echo b > modules/d/b; ln -s a modules/d/l; echo s > ~/.store/s", ".store")
+	const look = "find modules ~/.store/s -printf '%f %T@\n' | sort; find modules ~/.store -printf '%A@\n' | grep -c ^4"
+	r, _ := p.room(t)
+	first, _ := sh(t, r, look)
+	r.Close()
+	files := filepath.Join(Cache(), "setup", p.left(t)[0], "files")
+	chosen := []unix.Timespec{{Sec: 4_000_000_000}, {Sec: 1_500_000_000}}
+	touch := func(name string) {
+		t.Helper()
+		if err := unix.UtimesNanoAt(unix.AT_FDCWD, filepath.Join(files, name), chosen, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, used := range []bool{false, true} {
+		for _, name := range []string{"tree/modules/d/a", "tree/modules/d/l", "tree/modules/d", "tree/modules/empty", "tree/modules", "home/.store/s", "home/.store", ""} {
+			r, in := p.room(t)
+			if !used {
+				r.Close()
+			}
+			touch(name)
+			other, in2 := p.room(t)
+			if out, _ := sh(t, other, look); out != first || !in.Kept || !in2.Kept {
+				t.Errorf("%q, used %t: %+v\n%s\nfirst\n%s", name, used, in2, out, first)
+			}
+			touch(name)
+			other.Forget()
+			if _, err := other.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "installed "+cmp.Or(name, ".")) {
+				t.Errorf("%q after a change in mid-run: %v", name, err)
+			}
+			other.Close()
+			r.Close()
+		}
+	}
+	if n := p.ran.Load(); n != 1 {
+		t.Errorf("the setup ran %d times", n)
 	}
 }
 
