@@ -72,13 +72,20 @@ func isDigits(text string, n int) bool {
 	return len(text) == n && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// isAlternates reports whether a file says nothing but which other directories have objects, by their paths: one beside the project no command sees.
+// isAlternates reports whether a file, of the directory of objects, says nothing but which other directories have some, in comments and by their paths: one
+// beside the project no command sees.
 func isAlternates(file string) bool {
 	const most = 64 << 10
 	text, err := regular.ReadOwn(file, most)
 	for line := range strings.Lines(string(text)) {
 		at := strings.TrimSuffix(line, "\n")
-		if info, e := os.Stat(at); e != nil || !info.IsDir() || !filepath.IsAbs(at) || filepath.Clean(at) != at {
+		if at == "" || at[0] == '#' {
+			continue
+		}
+		if !filepath.IsAbs(at) { // git in the room says that it does not find it
+			at = filepath.Join(filepath.Dir(filepath.Dir(file)), at)
+		}
+		if info, e := os.Stat(at); e != nil || !info.IsDir() {
 			return false
 		}
 	}

@@ -444,9 +444,11 @@ func (w *walk) strangers(s *scratch, d *folder, p place, makes func(name string)
 	if err != nil && !gone(err) {
 		return w.fault(p.path, err)
 	}
-	stranger := func() { w.leave(p.cache, aCache+byMatrix) }
 	for _, name := range names {
 		path := p.join(name)
+		stranger := func() { // never the whole folder: it has the receipts
+			w.leaveFirst(p.cache, git.Display(path)+", not of dialect's own,"+remedy)
+		}
 		if named, err := w.ignores(p, path, name, false); err != nil || named {
 			if err != nil {
 				return err
@@ -622,6 +624,15 @@ func (w *walk) head(env []string) (state headState, commit, tree git.ObjectID, e
 func (w *walk) leave(dir, why string) {
 	w.mu.Lock()
 	w.left[dir] = why
+	w.mu.Unlock()
+}
+
+// leaveFirst is leave for a directory with several reasons, of which the first by name is kept.
+func (w *walk) leaveFirst(dir, why string) {
+	w.mu.Lock()
+	if old := w.left[dir]; old == "" || why < old {
+		w.left[dir] = why
+	}
 	w.mu.Unlock()
 }
 
