@@ -451,8 +451,8 @@ type Gate struct {
 	// than that they passed. Gates that nobody has consumed yet are consumed with it. They prove nothing for it: a command can
 	// write anything into the store. Failures and repeated results in them count for it nevertheless.
 	Nested []Hash `json:"nested,omitempty"`
-	// Failed are the receipts of failures of its commands on the same files that were known when it was made, and that nobody had accepted: the last
-	// MaxFailed of them. FailedMore counts the others. A bundle without them would answer as if there had been none.
+	// Failed are the receipts of failures of its commands on the same files that were known when it was made, accepted or not: the last
+	// MaxFailed of them, and, where there is room, those that other keys signed. FailedMore counts the others of the gate's level. A bundle without them would answer as if there had been none.
 	// Early are likewise those of commands that were ended before they could answer.
 	Failed     []Hash `json:"failed,omitempty"`
 	FailedMore int    `json:"failed_more,omitempty"`

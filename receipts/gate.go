@@ -2,6 +2,7 @@ package receipts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -108,9 +109,11 @@ type Decision struct {
 	// Failures and Early count answers of no, and ends before an answer, of the same
 	// commands on the same tree.
 	Failures, Early int
-	Failed, Ended   []Hash           // both, in the decision about a gate: see [Gate.Failed]
-	Tested          map[Hash]*Tested // of gates that are consumed; nil where no test was counted
-	Repeated        map[Hash]int     // of what is consumed: how many results the runs that its lines started repeat; nil for none
+	Failed, Ended   []Hash // both, in the decision about a gate, with those that were accepted: see [Gate.Failed]
+	// OtherFailed and OtherEnded are those of a lower level that name a key: who asks may know it.
+	OtherFailed, OtherEnded []Hash
+	Tested                  map[Hash]*Tested // of gates that are consumed; nil where no test was counted
+	Repeated                map[Hash]int     // of what is consumed: how many results the runs that its lines started repeat; nil for none
 }
 
 // Passed reports whether nothing was refused.
@@ -271,13 +274,19 @@ func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 	if policy == "" {
 		policy = PolicyUnpinned
 	}
-	failed, early := d.Failed[max(0, len(d.Failed)-MaxFailed):], d.Ended[max(0, len(d.Ended)-MaxFailed):]
+	newest := func(own, other []Hash) (named []Hash, more int) {
+		more = max(0, len(own)-MaxFailed)
+		own = own[more:]
+		return slices.Concat(own, other[max(0, len(other)-MaxFailed+len(own)):]), more
+	}
+	failed, failedMore := newest(d.Failed, d.OtherFailed)
+	early, earlyMore := newest(d.Ended, d.OtherEnded)
 	return &Gate{
 		Version: 1, Run: g.Run, Session: g.Session, Timestamp: g.At, Nonce: g.Nonce,
 		Final: g.Final && !g.Part, Part: g.Part, Script: g.Script, Matrix: g.Matrix, Covers: g.Covers,
 		Members: members, Required: required, Reused: d.Reused, Level: d.Level, Policy: policy,
 		Tree: g.Tree, Beyond: g.Beyond, BeyondMore: g.BeyondMore, Came: g.Came, Parent: g.Parent, Place: g.Place, Rest: g.Rest, Clean: GroundOf(d.Records).Name(),
-		Failed: failed, FailedMore: len(d.Failed) - len(failed), Early: early, EarlyMore: len(d.Ended) - len(early),
+		Failed: failed, FailedMore: failedMore, Early: early, EarlyMore: earlyMore,
 	}
 }
 

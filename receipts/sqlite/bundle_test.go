@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -159,6 +160,77 @@ func TestBundleCounts(t *testing.T) {
 			if err != nil || whole != (res.Verdict == verify.Verified) {
 				t.Errorf("early %t, whole %t: %s %v, %v", early, whole, res.Verdict, res.Refusals[:min(2, len(res.Refusals))], err)
 			}
+		}
+	}
+}
+
+// TestBundleNamesAll: a gate names failures that were accepted, and those that another key signed. A bundle without them is refused, and one with them says
+// what the store says.
+func TestBundleNamesAll(t *testing.T) {
+	boss, _ := newKey(t, "boss")
+	ci, _ := newKey(t, "ci")
+	keys, err := receipts.ParseKeys(boss.Public(), ci.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name     string
+		by       *receipts.Signer
+		accepted bool
+	}{{"accepted by its run", boss, true}, {"of another key", ci, false}} {
+		dir := filepath.Join(t.TempDir(), "r.db")
+		with := func(by *receipts.Signer, f func(s *Store)) {
+			s, err := Open(ctx, dir, Options{Signer: by})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f(s)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var failure receipts.Hash
+		with(c.by, func(s *Store) {
+			r, code := receiptOf("r-0", 0, receipts.StatusFailed), 1
+			r.ExitCode, r.Signer = &code, c.by.ID()
+			failure = put(t, r)(s)
+		})
+		var b *receipts.Bundle
+		with(boss, func(s *Store) {
+			pass := receiptOf("r-1", 0, receipts.Succeeded)
+			put(t, pass)(s)
+			g := requestOf("r-1", pass)
+			g.Strict, g.Tree = false, &hereTree
+			if c.accepted {
+				g.AcceptFlaky = "the network"
+			}
+			d, err := s.Gate(ctx, g)
+			if err != nil || !d.Passed() {
+				t.Fatal(c.name, reasons(d), err)
+			}
+			if b, err = s.Bundle(ctx, nil, d.Gate.String()); err != nil {
+				t.Fatal(err)
+			}
+		})
+		ask := func() verify.Verdict {
+			v, err := verify.OfBundle(b, keys, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := v.Verify(verify.Query{Tree: &hereTree, Level: receipts.LevelKey})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res.Verdict
+		}
+		if got := ask(); got != verify.Verified {
+			t.Errorf("%s: %s", c.name, got)
+		}
+		b.Records = slices.DeleteFunc(b.Records, func(r receipts.BundleRecord) bool {
+			return r.Kind == receipts.KindTrust || receipts.Record{Kind: r.Kind, Body: []byte(r.Body)}.SHA() == failure
+		})
+		if got := ask(); got != verify.Missing {
+			t.Errorf("%s, cut out: %s", c.name, got)
 		}
 	}
 }

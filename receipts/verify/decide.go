@@ -272,10 +272,30 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 		counted[e.SHA] = true
 		return !was
 	}
+	name := func(list *[]receipts.Hash, e *receipts.Entry) {
+		if !last.named[e.SHA] {
+			last.named[e.SHA], *list = true, append(*list, e.SHA)
+		}
+	}
 	for _, e := range h.ends(key, early, g.Level, aside) {
 		if about, _ := last.about(m.Entry, e); about {
-			if first(e) {
-				d.Early, d.Ended = d.Early+1, append(d.Ended, e.SHA)
+			if name(&d.Ended, e); first(e) {
+				d.Early++
+			}
+		}
+	}
+	for _, seq := range h.about[key] { // what another key signed: who asks may know that
+		x := s.index.at(seq)
+		if x.signer == 0 || x.flags&(answers|flagEarly) == 0 || x.flags&flagPassed != 0 {
+			continue
+		}
+		if e := h.read(seq, key); e != nil && e.Level < g.Level {
+			switch about, _ := last.about(m.Entry, e); {
+			case !about:
+			case answerOf(e) == no:
+				name(&d.OtherFailed, e)
+			case answerOf(e) == early:
+				name(&d.OtherEnded, e)
 			}
 		}
 	}
@@ -289,18 +309,21 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
 		case before, permitted:
 			earlier = append(earlier, f)
+			fallthrough
+		case acceptedBy:
+			name(&d.Failed, f.Entry)
 		}
 	}
 	flaky := ""
 	for _, f := range earlier {
 		switch {
-		case g.AcceptFlaky != "" && m.Level >= f.Level && last.rules.heldTo(r, receipt(f.Entry)): // else a record without the key, or a weaker line, would accept it
+		case g.AcceptFlaky != "" && s.accepts(last, m, f.Entry):
 			if !slices.Contains(d.Accepted, f.SHA) {
 				d.Accepted = append(d.Accepted, f.SHA)
 			}
 			continue
 		case first(f.Entry):
-			d.Failures, d.Failed = d.Failures+1, append(d.Failed, f.SHA)
+			d.Failures++
 		}
 		if f.weight == before {
 			flaky = f.SHA.Short() // the last one
@@ -310,6 +333,12 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 		return "", ""
 	}
 	return receipts.FlakyPass, fmt.Sprintf("is flaky: the same command failed on the same tree before, receipt %s; change what is wrong, give the binding `retries`, or accept it with `--accept-flaky REASON`", flaky)
+}
+
+// accepts reports whether a run that accepts failures accepts f for its pass m: else a record without the key, a weaker line, or an inner run of another line
+// than f is below, would have the run accept what its own lines never met.
+func (s *Session) accepts(p passes, m Leaf, f *receipts.Entry) bool {
+	return m.Level >= f.Level && p.rules.heldTo(receipt(m.Entry), receipt(f)) && (!m.Inner || s.belowSame(p.rules, p.within, m, receipt(f)))
 }
 
 // decideEarlier refuses a gate for what is known of the lines that earlier gates of its run took in.

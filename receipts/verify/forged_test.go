@@ -556,3 +556,30 @@ func TestBegunAfterItsLine(t *testing.T) {
 		t.Error(told(res))
 	}
 }
+
+// TestAcceptedElsewhere: a run that accepts failures accepts those below its own lines, and not what failed below a line of another script, for which its
+// command repeats the pass.
+func TestAcceptedElsewhere(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		m := newMaker(t)
+		line := func(run, argv string) receipts.Hash {
+			return m.receipt(of(argv), func(r *receipts.Receipt) { r.Run = run })
+		}
+		m.run("r-0")
+		m.run("r-8", func(r *receipts.Run) { r.Parent = "r-0/1" })
+		f := m.receipt(failing, func(r *receipts.Receipt) { r.Run = "r-8" })
+		outer := "all"
+		line("r-0", outer)
+		m.run("r-1")
+		m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		m.receipt(func(r *receipts.Receipt) { r.Run = "r-2" })
+		if !own {
+			outer = "other"
+		}
+		g := requestFor(line("r-1", outer))
+		g.Strict, g.AcceptFlaky = false, "the network"
+		if d := m.decide(Options{}, g); !d.Passed() || slices.Contains(d.Accepted, f) != own || !slices.Contains(d.Failed, f) {
+			t.Errorf("own %t: accepted %v, named %v: %+v", own, d.Accepted, d.Failed, d.Refusals)
+		}
+	}
+}

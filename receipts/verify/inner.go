@@ -292,6 +292,7 @@ type passes struct {
 	list   map[uint64][]*receipts.Entry
 	// What is asked for each leaf: see [passes.undo] by failure, and the failures of a command with those that were accepted.
 	undone   map[int64]bool
+	named    map[receipts.Hash]bool // see [receipts.Gate.Failed]
 	failures map[uint64]failures
 }
 
@@ -302,7 +303,7 @@ func (s *Session) passes(tree *receipts.Tree, level int, run string) passes {
 	if run != "" {
 		w.vouches(run)
 	}
-	return passes{s, rules{}, tree, w, make(map[uint64][]*receipts.Entry), make(map[int64]bool), make(map[uint64]failures)}
+	return passes{s, rules{}, tree, w, make(map[uint64][]*receipts.Entry), make(map[int64]bool), make(map[receipts.Hash]bool), make(map[uint64]failures)}
 }
 
 func (p passes) add(e *receipts.Entry) {
@@ -512,15 +513,20 @@ func (s *Session) allowed(x rules, w *within, m Leaf, f *receipts.Receipt) bool 
 		return true
 	case !m.Inner:
 		return x.retries[r.Binding] && f.Binding == r.Binding
-	case m.By != nil && x.retries[m.By.Binding] && slices.ContainsFunc(w.around(f.Run).bound, func(seq int64) bool {
-		e := s.entry(seq)
-		return e != nil && receipt(e).Binding == m.By.Binding && x.of(receipt(e))
-	}):
+	case m.By != nil && x.retries[m.By.Binding] && s.belowSame(x, w, m, f):
 		return true // it failed below a line of that binding, and not in a run of its own
 	case m.By != nil && m.By.Attempt > 1 && s.outer(map[string]*receipts.Receipt{stepOf(m.By): m.By}, s.startedBy(f.Run)) != nil:
 		return true
 	}
 	return x.retries[f.Binding] && f.Matrix == x.matrix && f.Place == x.place
+}
+
+// belowSame reports whether the failure f of a run that a line started is below a line of the same binding as the inner pass m.
+func (s *Session) belowSame(x rules, w *within, m Leaf, f *receipts.Receipt) bool {
+	return m.By != nil && slices.ContainsFunc(w.around(f.Run).bound, func(seq int64) bool {
+		e := s.entry(seq)
+		return e != nil && receipt(e).Binding == m.By.Binding && x.of(receipt(e))
+	})
 }
 
 // repeated counts the results that inner runs repeat.

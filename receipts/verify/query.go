@@ -376,7 +376,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	s.repeats(q, res)
 	s.aged(q, res)
 	s.last(q, res)
-	s.keepsAttempts(res, id)
+	s.keepsAttempts(q.Level, res, id)
 	return res
 }
 
@@ -577,7 +577,7 @@ func (s *Session) flatten(g *receipts.Gate, res *Result) {
 
 // keepsAttempts refuses a gate that names attempts, on which its commands failed or were ended early, of which one is gone. In a bundle each has to be
 // what the gate says, by what else the bundle has: the judgement weighed it.
-func (s *Session) keepsAttempts(res *Result, id string) {
+func (s *Session) keepsAttempts(level int, res *Result, id string) {
 	attempts := slices.Concat(res.failed, res.early)
 	found, weighed := s.bySHA(attempts...), 0
 	for i, sha := range attempts {
@@ -586,6 +586,7 @@ func (s *Session) keepsAttempts(res *Result, id string) {
 			res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, an earlier attempt on the same files that the gate %s names", sha.Short(), id)
 		case e == nil:
 			res.no(Tampered, receipts.Missing, sha, "%s, an earlier attempt on the same files that the gate %s names, is not in the log", sha.Short(), id)
+		case s.partial && e.Level < level && s.index.at(e.Seq).signer != 0: // of a key that is not asked for
 		case s.partial && (res.weighed[sha] == noAnswer || i < len(res.failed) && res.weighed[sha] != no):
 			res.no(Missing, receipts.Missing, sha, "the bundle leaves out what shows that %s is an earlier attempt, as the gate %s says", sha.Short(), id)
 		}
