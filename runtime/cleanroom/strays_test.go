@@ -98,7 +98,7 @@ func TestPackedMeanwhile(t *testing.T) {
 // The file of alternates has nothing but paths of directories, or it is a stray.
 func TestAlternates(t *testing.T) {
 	dir := t.TempDir()
-	for text, stray := range map[string]bool{dir + "\n": false, "/usr\n" + dir + "\n": false, "": false, "# off\n": true, dir + "/\n": true, "..\n": true, dir + "/off\n": true, "/etc/passwd\n": true} {
+	for text, stray := range map[string]bool{dir + "\n": false, "/usr\n" + dir + "\n": false, "": false, "# off\n": false, dir + "/\n": false, "..\n": false, "off\n": true, dir + "/off\n": true, "/etc/passwd\n": true} {
 		put(t, dir, "info/alternates", text)
 		if names, err := strays(dir, git.FormatSHA1); err != nil || stray != slices.Equal(names, []string{"info/alternates"}) || !stray && len(names) > 0 {
 			t.Errorf("%q: %q, %v", text, names, err)
