@@ -38,6 +38,10 @@ func (s *Session) anyGate(q Query) *Result {
 			return false // it says no more
 		}
 		r, of := s.judge(q, e, whole), s.ofPart(e)
+		if s.weighed > maxWeighed && r.Verdict != "" && best == nil {
+			best, own, enough = r, q.own(r.Body), true
+			return true
+		}
 		if of && (len(q.Require) == 0 || r.Verdict != "") { // where it has what is required, that is enough
 			part = max(part, seq)
 			return false
@@ -48,7 +52,7 @@ func (s *Session) anyGate(q Query) *Result {
 		if r.Verdict == Failed || r.Verdict == Flaky {
 			failed++
 		}
-		enough = failed == maxJudged || failed > 0 && s.weighed > maxWeighed
+		enough = failed == maxJudged || s.weighed > maxWeighed
 		return best.Verdict == "" || enough
 	}
 	if q.Tree != nil {
@@ -75,7 +79,7 @@ func (s *Session) anyGate(q Query) *Result {
 		}
 	}
 	if enough && best.Verdict != "" {
-		best.Notes = append(best.Notes, fmt.Sprintf("the newest %d gates on these files fail; older ones were not looked at", failed))
+		best.Notes = append(best.Notes, "not all gates on these files were looked at: too much failed on them")
 	}
 	if onTree {
 		best.Below += below
