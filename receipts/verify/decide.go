@@ -338,7 +338,11 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 // accepts reports whether a run that accepts failures accepts f for its pass m: else a record without the key, a weaker line, or an inner run of another line
 // than f is below, would have the run accept what its own lines never met.
 func (s *Session) accepts(p passes, m Leaf, f *receipts.Entry) bool {
-	return m.Level >= f.Level && p.rules.heldTo(receipt(m.Entry), receipt(f)) && (!m.Inner || s.belowSame(p.rules, p.within, m, receipt(f)))
+	if m.Level < f.Level || !p.rules.heldTo(receipt(m.Entry), receipt(f)) {
+		return false
+	}
+	above := p.within.around(receipt(f).Run)
+	return !m.Inner || len(above.bound) == 0 && !above.gap || s.belowSame(p.rules, p.within, m, receipt(f))
 }
 
 // decideEarlier refuses a gate for what is known of the lines that earlier gates of its run took in.
