@@ -59,7 +59,7 @@ func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 	sig := <-caught
 	defer sig.Stop()
 	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = o.Jobs, o.FailFast, o.KeepGoing, o.DeferGate
-	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Spent, opt.JobControl = o.AcceptFlaky, o.Reuse, o.Budget, o.spent[p], sig.JobControl
+	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Spent, opt.JobControl = rec.Secret.Text(o.AcceptFlaky), o.Reuse, o.Budget, o.spent[p], sig.JobControl
 	if opt.Reuse && opt.Parent != "" {
 		why := rec.Repeats(sig.Context, opt.Parent)
 		if o.DeferGate {
