@@ -73,7 +73,7 @@ func (s *Snapshot) Against(ctx context.Context, c *Commit) (differ List, marks m
 	if differ.Count == 0 {
 		return differ, nil, nil
 	}
-	if records, err = ask(append([]string{"ls-files", "-v", "-z", "--"}, differ.Paths...)...); err != nil {
+	if records, err = ask(append([]string{"--literal-pathspecs", "ls-files", "-v", "-z", "--"}, differ.Paths...)...); err != nil {
 		return differ, nil, err
 	}
 	marks = make(map[string]Mark)

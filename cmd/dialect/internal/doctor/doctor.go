@@ -28,6 +28,7 @@ import (
 	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/domain"
 	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/keyfd"
@@ -319,7 +320,7 @@ func (r *Report) store(m *routing.Matrix, path string) {
 		return
 	}
 	f.Close()
-	if err := tryRoom(filepath.Dir(path)); err != nil {
+	if err := tryRoom(path); err != nil {
 		r.say(broken, "store", "make room, or name another store: --store PATH, DIALECT_STORE", "nothing can be added to %s: %v", place.Short(path), err)
 		return
 	}
@@ -343,9 +344,10 @@ const tampered = "`dialect receipts audit` names each change; changed evidence c
 // auditLong bounds how long the store is compared with its log.
 const auditLong = 2 * time.Second
 
-// tryRoom writes a few pages into dir, as many as a run adds, and removes them.
-func tryRoom(dir string) error {
-	f, err := os.CreateTemp(dir, ".dialect-*")
+// tryRoom writes a few pages beside the store at a path, as many as a run adds, and removes them. The file has the name of one that dialect makes there:
+// a run that begins meanwhile sees no stranger.
+func tryRoom(path string) error {
+	f, err := blob.Temp(string(archive.Of(path)))
 	if err != nil {
 		return err
 	}
