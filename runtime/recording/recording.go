@@ -56,6 +56,8 @@ type Options struct {
 	Git      git.Runner // starts git; nil for this process
 	// Still says why a snapshot does not count; nil for one of a tree that is the recorder's own.
 	Still func(*workspace.Snapshot) error
+	// First is called once with the first snapshot, before any command runs, in a goroutine of its own; nil for nothing.
+	First func(*workspace.Snapshot)
 
 	Signer   *receipts.Signer // nil for none
 	Workers  note.Verifiers   // keys of others whose receipts a run takes in; nil for none
@@ -109,7 +111,7 @@ func Open(root string, caches []string, o Options) *Recording {
 		if abs, err := filepath.Abs(o.Writing); err == nil && o.Writing != "" {
 			w.Writing = abs
 		}
-		r.ahead = begin(workspace.NewTracker(root, w), o.Slow, o.Still)
+		r.ahead = begin(workspace.NewTracker(root, w), o.Slow, o.Still, o.First)
 	}
 	if o.Clean {
 		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share, Git: o.Git}
@@ -414,12 +416,14 @@ type ahead struct {
 }
 
 // begin begins to take the first snapshot.
-func begin(t *workspace.Tracker, slow func(), still func(*workspace.Snapshot) error) *ahead {
+func begin(t *workspace.Tracker, slow func(), still func(*workspace.Snapshot) error, first func(*workspace.Snapshot)) *ahead {
 	ctx, cancel := context.WithCancel(context.Background())
 	a := &ahead{Tracker: t, slow: slow, still: still, first: make(chan struct{}), cancel: cancel}
 	go func() {
 		defer close(a.first)
-		a.snapshot, a.err = a.take(ctx)
+		if a.snapshot, a.err = a.take(ctx); a.err == nil && first != nil {
+			first(a.snapshot)
+		}
 	}()
 	return a
 }

@@ -211,7 +211,7 @@ func TestRecorded(t *testing.T) {
 
 // TestAheadEnds ends a first snapshot that nobody took.
 func TestAheadEnds(t *testing.T) {
-	a := begin(workspace.NewTracker(t.TempDir(), workspace.Options{}), func() {}, nil)
+	a := begin(workspace.NewTracker(t.TempDir(), workspace.Options{}), func() {}, nil, nil)
 	a.end()
 	select {
 	case <-a.first:
@@ -223,7 +223,7 @@ func TestAheadEnds(t *testing.T) {
 // TestNotStill: a snapshot that does not count is not returned.
 func TestNotStill(t *testing.T) {
 	why := errors.New("another tree")
-	a := begin(workspace.NewTracker(t.TempDir(), workspace.Options{}), func() {}, func(*workspace.Snapshot) error { return why })
+	a := begin(workspace.NewTracker(t.TempDir(), workspace.Options{}), func() {}, func(*workspace.Snapshot) error { return why }, nil)
 	defer a.end()
 	for range 2 {
 		if s, err := a.Take(t.Context()); s != nil || !errors.Is(err, why) {

@@ -17,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/view"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // maxPatience is how long a run waits for a store that another process holds.
@@ -48,6 +49,15 @@ func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 	recorded.Writing = events.Path
 	recorded.Clean = o.Clean || m.Clean.Run && !o.InPlace
 	recorded.Share = m.Clean.Share
+	if !o.DeferGate { // else no gate will say it
+		recorded.First = func(s *workspace.Snapshot) {
+			if s.Unmerged {
+				ctx, cancel := context.WithTimeout(context.Background(), workspace.Slow)
+				defer cancel()
+				v.Note(inquiry.Unmerged(ctx, m.Root))
+			}
+		}
+	}
 	rec, err := recorded.Open(v, m.Root, m.Caches)
 	if err != nil {
 		return err
@@ -70,9 +80,6 @@ func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 		}
 	}
 	if opt.Store != nil && !o.DeferGate { // else no gate will say it
-		if text := inquiry.Unmerged(sig.Context, m.Root); text != "" && !recorded.NoTree {
-			v.Note(text)
-		}
 		if opt.Policy, err = recording.Policy(sig.Context, m, o.Base, o.Budget.Timeout); err != nil {
 			return inquiry.NoCommit(sig.Context, "--base", m.Root, o.Base, err)
 		}
