@@ -504,26 +504,23 @@ func TestRetriesElsewhere(t *testing.T) {
 func TestAcceptedForLess(t *testing.T) {
 	boss, keys := newSigner(t)
 	for _, c := range []struct {
-		name    string
-		failure *receipts.Signer
-		pass    func(*receipts.Receipt) // of the inner run; nil for one of the run itself
-		own     func(*receipts.Receipt)
-		want    bool
+		name string
+		own  func(*receipts.Receipt) // the pass of the run itself; nil for one of an inner run
+		want bool
 	}{
-		{"of its own line", boss, nil, func(*receipts.Receipt) {}, true},
-		{"of another binding of the command", boss, nil, func(r *receipts.Receipt) { r.Binding = "smoke" }, false},
-		{"signed, passed below a line", boss, func(*receipts.Receipt) {}, nil, false},
+		{"of its own line", func(*receipts.Receipt) {}, true},
+		{"of another binding of the command", func(r *receipts.Receipt) { r.Binding = "smoke" }, false},
+		{"passed below a line", nil, false},
 	} {
 		m := newMaker(t)
-		m.sign = c.failure
-		f := m.receipt(failing, func(r *receipts.Receipt) { r.Run = "r-0" })
 		m.sign = boss
+		f := m.receipt(failing, func(r *receipts.Receipt) { r.Run = "r-0" })
 		m.run("r-1")
 		var g receipts.GateRequest
-		if c.pass != nil {
+		if c.own == nil {
 			m.sign = nil
 			m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
-			m.receipt(c.pass, func(r *receipts.Receipt) { r.Run = "r-2" })
+			m.receipt(func(r *receipts.Receipt) { r.Run = "r-2" })
 			m.sign = boss
 			g = requestFor(m.receipt(of("all")))
 		} else {
