@@ -285,10 +285,25 @@ func (w *watcher) start() error {
 // watchRun returns when the command is done with: it exited and its pipes are at
 // their end, or are not waited for any more, or it was killed.
 func (w *watcher) watchRun() {
+	if w.follow() {
+		return
+	}
+	// A locked thread and the pumps would hand each piece over by two switches of threads: this one waits instead.
+	var rest sync.WaitGroup
+	rest.Go(func() {
+		for !w.follow() {
+		}
+	})
+	rest.Wait()
+}
+
+// follow watches until the command is done with, or a stream turned out to be heavy: then it reports false.
+func (w *watcher) follow() (ended bool) {
 	for {
+		pumps := w.pumps
 		timeout, due := w.timeout()
 		if due && w.expire() {
-			return
+			return true
 		}
 		if !w.guarded {
 			if left := GuardDelay - time.Since(w.started); left > 0 {
@@ -309,7 +324,7 @@ func (w *watcher) watchRun() {
 			w.note("the command was ended, since it could not be watched: poll: %v", err)
 			w.abort(Interrupted)
 			w.killNow()
-			return
+			return true
 		}
 		for s := Stdout; s <= Stderr; s++ {
 			w.read(s)
@@ -333,7 +348,10 @@ func (w *watcher) watchRun() {
 			w.resume()
 		}
 		if w.exited && w.settled() {
-			return
+			return true
+		}
+		if w.pumps != pumps {
+			return false
 		}
 	}
 }
