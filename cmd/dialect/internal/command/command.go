@@ -3,6 +3,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,7 +55,11 @@ func As(dir, name string, args []string) (*plan.Plan, error) {
 	}
 	m, findings, err := project.LoadMatrix(dir, "")
 	if err != nil {
-		return nil, fail("%v", err)
+		var f *exit.Failure
+		if err = exit.NoMatrix(fmt.Errorf("%s: %w", flag, err)); errors.As(err, &f) {
+			f.Status = process.StatusNotBegun
+		}
+		return nil, err
 	}
 	if findings.Count(diag.Error) > 0 {
 		return nil, fail("the matrix %s does not load: %s", m.Name, findings.Summary()).Hint("`dialect check` says what is wrong")
