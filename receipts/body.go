@@ -458,7 +458,9 @@ type Gate struct {
 	FailedMore int    `json:"failed_more,omitempty"`
 	Early      []Hash `json:"early,omitempty"`
 	EarlyMore  int    `json:"early_more,omitempty"`
-	Signer     string `json:"signer,omitempty"` // as in [Receipt]
+	// OtherMore counts those that name other keys, and for which neither had room.
+	OtherMore int    `json:"other_more,omitempty"`
+	Signer    string `json:"signer,omitempty"` // as in [Receipt]
 }
 
 // StepName names a step of a run for the runs that its command starts, as in [Gate.Parent]: "RUN/STEP".
@@ -543,7 +545,7 @@ func (g *Gate) check() error {
 		return errors.New("a list of what is beyond the tree that cannot be")
 	case len(g.Members)+len(g.Nested) > MaxMembers:
 		return fmt.Errorf("%d members; at most %d", len(g.Members)+len(g.Nested), MaxMembers)
-	case max(len(g.Failed), len(g.Early)) > MaxFailed || min(g.FailedMore, g.EarlyMore) < 0:
+	case max(len(g.Failed), len(g.Early)) > MaxFailed || min(g.FailedMore, g.EarlyMore, g.OtherMore) < 0:
 		return fmt.Errorf("%d failures and %d early ends; at most %d of each", len(g.Failed), len(g.Early), MaxFailed)
 	case g.Final && g.Part:
 		return errors.New("a gate of a part is never final")

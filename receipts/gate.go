@@ -274,10 +274,13 @@ func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 	if policy == "" {
 		policy = PolicyUnpinned
 	}
+	others := 0
 	newest := func(own, other []Hash) (named []Hash, more int) {
 		more = max(0, len(own)-MaxFailed)
 		own = own[more:]
-		return slices.Concat(own, other[max(0, len(other)-MaxFailed+len(own)):]), more
+		left := max(0, len(other)-MaxFailed+len(own))
+		others += left
+		return slices.Concat(own, other[left:]), more
 	}
 	failed, failedMore := newest(d.Failed, d.OtherFailed)
 	early, earlyMore := newest(d.Ended, d.OtherEnded)
@@ -286,7 +289,7 @@ func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 		Final: g.Final && !g.Part, Part: g.Part, Script: g.Script, Matrix: g.Matrix, Covers: g.Covers,
 		Members: members, Required: required, Reused: d.Reused, Level: d.Level, Policy: policy,
 		Tree: g.Tree, Beyond: g.Beyond, BeyondMore: g.BeyondMore, Came: g.Came, Parent: g.Parent, Place: g.Place, Rest: g.Rest, Clean: GroundOf(d.Records).Name(),
-		Failed: failed, FailedMore: failedMore, Early: early, EarlyMore: earlyMore,
+		Failed: failed, FailedMore: failedMore, Early: early, EarlyMore: earlyMore, OtherMore: others,
 	}
 }
 

@@ -100,9 +100,9 @@ func TestGateAgreesWithVerdict(t *testing.T) {
 		for _, e := range s.bySHA(members...) {
 			of = append(of, e)
 		}
-		nested, _ := s.nested(g, of)
+		nested, _ := s.nested(s.index.len(), g, of)
 		var every []receipts.Hash
-		for _, e := range s.below(map[string]bool{"r-1": true}, level, func(parent string) bool { return runOf(parent) == "r-1" }) {
+		for _, e := range s.below(s.index.len(), map[string]bool{"r-1": true}, level, func(parent string) bool { return runOf(parent) == "r-1" }) {
 			every = append(every, e.SHA)
 		}
 		more := m.gate(members, func(b *receipts.Gate) { b.Nested, b.Run = every, "r-1" })

@@ -315,10 +315,13 @@ func TestBundleCheckpoint(t *testing.T) {
 	b.Checkpoint = h.Text()
 	if s, err := OfBundle(b, keys, nil); err != nil {
 		t.Error(err)
-	} else if res := ask(t, s, asked(signed)); res.Verdict != Missing {
+	} else if res := ask(t, s, asked(signed)); res.Verdict != Tampered {
 		t.Errorf("a checkpoint without its signature: %s", told(res))
+	}
+	if s, err := OfBundle(b, nil, nil); err != nil {
+		t.Error(err)
 	} else if res := ask(t, s, asked()); res.Verdict != Verified || res.Level != receipts.LevelHash {
-		t.Errorf("a checkpoint without its signature, at level 0: %s, L%d", told(res), res.Level)
+		t.Errorf("a checkpoint without its signature, and no key: %s, L%d", told(res), res.Level)
 	}
 	// The signed one is older: what is below it counts, and what came later is not left out.
 	at, note := m.head(), string(m.log.note)
@@ -350,7 +353,7 @@ func TestBundleCheckpoint(t *testing.T) {
 	past.Signed = []receipts.Consistency{{Checkpoint: note, Proof: proof}}
 	if s, err := OfBundle(past, keys, nil); err != nil {
 		t.Error(err)
-	} else if res := ask(t, s, asked(signed)); res.Verdict != Missing {
+	} else if res := ask(t, s, asked(signed)); res.Verdict != Tampered {
 		t.Errorf("a signed gate that no signed one covers: %s", told(res))
 	}
 	m.again(m.log.recs[:at.Count])
@@ -478,6 +481,90 @@ func TestGlance(t *testing.T) {
 			if len(refs) != 1 || refs[0] != short(r) {
 				t.Errorf("%+v, %x of %s", mk, refs, raw.Body)
 			}
+		}
+	}
+}
+
+// TestBundleUncovered has a bundle show a failure that a key signed, and leave out the checkpoint of that key that covers it: the failure is not
+// as good as unsigned then.
+func TestBundleUncovered(t *testing.T) {
+	ann, annKeys := newSigner(t)
+	bob, bobKeys := newSigner(t)
+	both := several{annKeys, bobKeys}
+	for _, after := range []bool{false, true} {
+		for _, covered := range []bool{true, false} {
+			m := newMaker(t)
+			failure := func() {
+				m.sign = ann
+				m.receipt(failing, func(r *receipts.Receipt) { r.Run = "r-0" })
+			}
+			if !after {
+				failure()
+			}
+			m.sign = bob
+			m.gate([]receipts.Hash{m.receipt()})
+			if after {
+				failure()
+			}
+			m.signCheckpoint(bob)
+			b := m.bundle(string(m.log.note), 0)
+			if m.signCheckpoint(ann); covered {
+				b.Signed = []receipts.Consistency{{Checkpoint: string(m.log.note)}}
+			}
+			s, err := OfBundle(b, both, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := Tampered
+			switch {
+			case covered && after:
+				want = Failed
+			case covered:
+				want = Flaky
+			}
+			if res := ask(t, s, asked(signed, strict)); res.Verdict != want {
+				t.Errorf("after the gate %v, covered %v: %s", after, covered, told(res))
+			}
+		}
+	}
+}
+
+// TestBundleNamesOthers has so many failures name keys that a gate cannot name them all: a bundle that may lack one answers no.
+func TestBundleNamesOthers(t *testing.T) {
+	ann, annKeys := newSigner(t)
+	bob, bobKeys := newSigner(t)
+	both := several{annKeys, bobKeys}
+	m := newMaker(t)
+	m.sign = ann
+	m.receipt(failing, func(r *receipts.Receipt) { r.Run = "r-0" })
+	m.sign = nil
+	for i := range receipts.MaxFailed {
+		m.receipt(failing, func(r *receipts.Receipt) { r.Run, r.Signer = fmt.Sprint("r-1", i), "zed+12345678" })
+	}
+	m.sign = bob
+	pass := m.receipt()
+	m.signCheckpoint(bob)
+	g := requestFor(pass)
+	g.Level, g.Final = receipts.LevelKey, true
+	d, members, err := m.open(Options{Keys: bobKeys}).Decide(g)
+	if err != nil || !d.Passed() {
+		t.Fatal(err, d.Refusals)
+	}
+	body := g.Body(members, &d)
+	body.Timestamp, body.Covers = m.now(), receipts.Covers{FirstLine: 1, LastLine: 1, Commands: 1}
+	m.add(body)
+	m.signCheckpoint(bob)
+	note := string(m.log.note)
+	m.signCheckpoint(ann)
+	for from, want := range []Verdict{Flaky, Missing} {
+		b := m.bundle(note, from)
+		b.Signed = []receipts.Consistency{{Checkpoint: string(m.log.note)}}
+		s, err := OfBundle(b, both, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res := ask(t, s, asked(signed, strict)); res.Verdict != want {
+			t.Errorf("from record %d on: %s", from, told(res))
 		}
 	}
 }

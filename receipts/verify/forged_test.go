@@ -580,3 +580,78 @@ func TestAcceptedElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestForgedParent has somebody without the key say of a signed run that a line of it started it: what else that run did is not below the line.
+func TestForgedParent(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, forged := range []string{"", "a beginning", "a gate"} {
+		m := newMaker(t)
+		line := m.signedBy(s)
+		bare := func(r *receipts.Receipt) { r.Workspace = nil }
+		pass := line(func(r *receipts.Receipt) { r.Step = "2" })
+		line(failing, func(r *receipts.Receipt) { r.Run = "r-2" })
+		switch forged {
+		case "a beginning":
+			m.run("r-1", func(r *receipts.Run) { r.Parent = "r-1/2" })
+		case "a gate":
+			m.gate([]receipts.Hash{pass}, func(g *receipts.Gate) { g.Parent = "r-1/2" })
+		}
+		line(bare)
+		g := requestFor(pass)
+		g.Level, g.Strict = receipts.LevelKey, false
+		m.signCheckpoint(s)
+		if d := m.decide(Options{Keys: keys}, g); d.Passed() || d.Refusals[0].Reason != receipts.Superseded {
+			t.Errorf("forged %q: %+v", forged, d.Refusals)
+		}
+	}
+}
+
+// TestTakenSince has somebody without the key write, after a signed gate, a gate over a pass below a line of it, which a failure contradicts that the key signed.
+func TestTakenSince(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, forge := range []bool{false, true} {
+		m := newMaker(t)
+		line := m.signedBy(s)
+		in := func(r *receipts.Receipt) { r.Run = "r-6"; unbound(r) }
+		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		pass := m.receipt(in)
+		list := []receipts.Hash{line(of("all"))}
+		m.sign = s
+		g := m.gate(list)
+		m.receipt(failing, unbound, func(r *receipts.Receipt) { r.Run = "r-7" })
+		m.sign = nil
+		m.signCheckpoint(s)
+		if forge {
+			m.gate([]receipts.Hash{pass}, func(b *receipts.Gate) { b.Run, b.Parent = "r-6", "r-6/1" })
+		}
+		res, err := m.open(Options{Keys: keys}).One(asked(nothing, signed), g.String())
+		if err != nil || res.Verdict != Failed {
+			t.Errorf("forged %v: %s, %v", forge, told(res), err)
+		}
+	}
+}
+
+// TestAcceptedUnseen: a run that accepts failures before passes accepts none for a pass without the key that came after the receipt of its line.
+func TestAcceptedUnseen(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, seen := range []bool{true, false} {
+		m := newMaker(t)
+		line := m.signedBy(s)
+		in := func(r *receipts.Receipt) { r.Run = "r-6" }
+		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		f := m.receipt(in, failing)
+		if seen {
+			m.receipt(in)
+		}
+		list := []receipts.Hash{line(of("all"))}
+		if !seen {
+			m.receipt(in)
+		}
+		g := requestFor(list...)
+		g.Level, g.Strict, g.AcceptFlaky = receipts.LevelKey, false, "the network"
+		m.signCheckpoint(s)
+		if d := m.decide(Options{Keys: keys}, g); slices.Contains(d.Accepted, f) != seen {
+			t.Errorf("seen %v: accepted %v, %v", seen, d.Accepted, d.Refusals)
+		}
+	}
+}

@@ -130,7 +130,9 @@ func (s *Session) last(q Query, res *Result) {
 	all := make([]*receipts.Entry, len(leaves))
 	for i, m := range leaves {
 		all[i] = m.Entry
-		last.add(m.Entry)
+		if !m.Foreign {
+			last.add(m.Entry)
+		}
 	}
 	h := last.history(all)
 	type line struct {

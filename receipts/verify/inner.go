@@ -16,6 +16,8 @@ type Leaf struct {
 	*receipts.Entry
 	Inner bool
 	By    *receipts.Receipt // of an inner one: the member whose command started its run; nil if that is not known
+	// Foreign says that a gate has it, which anyone could make, and that its own run is known to be another one: what it says in favour does not count.
+	Foreign bool
 }
 
 // Leaves returns the members of a result, and what is below them.
@@ -91,7 +93,8 @@ func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost 
 					continue
 				}
 				// Its run says which line that was, and not a gate, which anyone could make over it.
-				list = append(list, Leaf{e, true, cmp.Or(s.outer(steps, s.startedBy(b.Run)), by)})
+				of := s.outer(steps, s.startedBy(b.Run))
+				list = append(list, Leaf{e, true, cmp.Or(of, by), of == nil && s.known(e, b.Run)})
 			}
 			if below := receipts.TookIn(body(e)); len(below) > 0 {
 				todo = append(todo, level{below, by})
@@ -101,13 +104,18 @@ func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost 
 	return list
 }
 
+// known reports whether the log has the beginning of the run of a receipt. That of a run with the key it always has.
+func (s *Session) known(e *receipts.Entry, run string) bool {
+	return s.begun(run) != nil || e.Level > receipts.LevelHash && !s.partial
+}
+
 // stepOf names the step of a receipt, as in [receipts.Gate.Parent].
 func stepOf(r *receipts.Receipt) string { return receipts.StepName(r.Run, r.Step) }
 
 // nested returns the gates and receipts that a gate over records has to take in: those of runs that steps of its own run started, unless
 // the step is apart ([receipts.Receipt.Apart]), and those of runs that records of other runs started. It leaves out what others of them, or
-// earlier gates of the run, took in. unspent are the gates that nobody has consumed: a receipt may have been left for another gate.
-func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (list, unspent []receipts.Hash) {
+// earlier gates of the run, took in, and what is not among the first n records. unspent are the gates that nobody has consumed: a receipt may have been left for another gate.
+func (s *Session) nested(n int64, g receipts.GateRequest, records []*receipts.Entry) (list, unspent []receipts.Hash) {
 	runs, steps, taken := map[string]bool{g.Run: true}, make(map[string]bool), make(map[receipts.Hash]bool)
 	for _, e := range records {
 		switch b := body(e).(type) {
@@ -123,7 +131,7 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 			}
 		}
 	}
-	below := s.below(runs, g.Level, func(parent string) bool {
+	below := s.below(n, runs, g.Level, func(parent string) bool {
 		return steps[parent] || runOf(parent) == g.Run
 	})
 	if len(below) == 0 {
@@ -149,13 +157,14 @@ func (s *Session) nested(g receipts.GateRequest, records []*receipts.Entry) (lis
 	return list, unspent
 }
 
-// since returns passes below the lines of g that g did not take in, because nothing contradicted them then, and that a failure now known,
-// or recorded since, contradicts.
-func (s *Session) since(g *receipts.Gate, members []*receipts.Entry, level int) []receipts.Hash {
+// since returns passes below the lines of the gate e that it did not take in, because nothing contradicted them then, and that a failure now known,
+// or recorded since, contradicts. What anyone said of them since does not matter.
+func (s *Session) since(e *receipts.Entry, members []*receipts.Entry, level int) []receipts.Hash {
+	g := body(e).(*receipts.Gate)
 	if g.Run == "" {
 		return nil
 	}
-	list, _ := s.nested(receipts.GateRequest{Run: g.Run, Level: level, Tree: g.Tree}, members)
+	list, _ := s.nested(e.Seq, receipts.GateRequest{Run: g.Run, Level: level, Tree: g.Tree}, members)
 	within := s.passes(nil, level, "").within
 	return slices.DeleteFunc(list, func(h receipts.Hash) bool {
 		e := s.bySHA(h)[h]
@@ -187,8 +196,9 @@ func (s *Session) matters(g receipts.GateRequest, loose map[receipts.Hash]*recei
 }
 
 // below returns the gates and the receipts of successes of runs that steps of some runs started, for the steps that of accepts, and of runs that the
-// steps of those started, without records that others of the gates took in. Only a record of the level can say that a step is apart.
-func (s *Session) below(runs map[string]bool, level int, of func(parent string) bool) (list []*receipts.Entry) {
+// steps of those started, without records that others of the gates took in: as far as they are among the first n records. Only a record of the level can
+// say that a step is apart.
+func (s *Session) below(n int64, runs map[string]bool, level int, of func(parent string) bool) (list []*receipts.Entry) {
 	keys, underKeys := make(map[uint64]bool, len(runs)), make(map[uint64]bool)
 	for run := range runs {
 		keys[shortText(run)] = run != ""
@@ -199,7 +209,7 @@ func (s *Session) below(runs map[string]bool, level int, of func(parent string) 
 	under, parents, apart := make(map[string]bool), make(map[string]string), make(map[string]bool) // the last are steps
 	taken, found := make(map[receipts.Hash]bool), make(map[receipts.Hash]*receipts.Entry)
 	// A run begins after the one that started it, and ends in its gate: one pass finds them all.
-	for seq := range s.index.marks {
+	for seq := range s.index.marks[:n] {
 		m := &s.index.marks[seq]
 		begins := m.parent != 0 && (m.kind == kindRun || m.kind == kindGate) && (keys[m.parent] || underKeys[m.parent])
 		if !begins && !(m.kind == kindReceipt && (keys[m.run] || m.flags&flagPassed != 0 && underKeys[m.run])) {
@@ -225,7 +235,7 @@ func (s *Session) below(runs map[string]bool, level int, of func(parent string) 
 			}
 			continue
 		}
-		if of := of(parent) || under[runOf(parent)]; !of || run == "" {
+		if of := of(parent) || under[runOf(parent)]; !of || run == "" || !s.speaks(e, run) {
 			continue
 		}
 		if parents[run] == "" {
@@ -276,7 +286,7 @@ func (s *Session) ownRuns(e *receipts.Entry) (list []receipts.Hash) {
 	if r.Apart {
 		return nil // of an agent only what it handed back counts
 	}
-	below := s.below(map[string]bool{r.Run: true}, e.Level, func(parent string) bool { return parent == stepOf(r) })
+	below := s.below(s.index.len(), map[string]bool{r.Run: true}, e.Level, func(parent string) bool { return parent == stepOf(r) })
 	for _, e := range below {
 		list = append(list, e.SHA)
 	}
@@ -341,7 +351,7 @@ func (p passes) undo(command uint64, f *receipts.Entry) bool {
 		return undone
 	}
 	undone = slices.ContainsFunc(p.list[command], func(e *receipts.Entry) bool {
-		return !p.s.later(f, e) && e.Level >= f.Level && (e.Level >= p.within.level || p.within.excuses(e)) &&
+		return !p.s.later(f, e) && p.within.believed(e, f) &&
 			p.rules.heldTo(receipt(e), receipt(f)) && !p.others(e, f) && p.stand(e).holds(p.within.stand(f))
 	}) || p.s.again(f, p.within) != nil
 	p.undone[f.Seq] = undone
@@ -425,27 +435,36 @@ func (s *Session) beginning(run string) (first *receipts.Entry) {
 	return first
 }
 
-// begun is beginning for who believes it: one without the key says nothing of a run that has records with it.
+// begun is beginning for who believes it.
 func (s *Session) begun(run string) *receipts.Entry {
 	e, known := s.beginnings[run]
 	if known || run == "" {
 		return e
 	}
-	e = s.beginning(run)
-	if e != nil && e.Level == receipts.LevelHash && s.keys != nil && slices.ContainsFunc(s.ofRun(run), func(seq int64) bool {
-		if s.index.at(seq).signer == 0 { // it names no key
-			return false
-		}
-		of := s.entry(seq)
-		return of == nil || of.Level > receipts.LevelHash
-	}) {
+	if e = s.beginning(run); e != nil && !s.speaks(e, run) {
 		e = nil
-	}
-	if s.beginnings == nil {
-		s.beginnings = make(map[string]*receipts.Entry)
 	}
 	s.beginnings[run] = e
 	return e
+}
+
+// speaks reports whether e may say what a run is: a record without the key says nothing of a run that has records with it.
+func (s *Session) speaks(e *receipts.Entry, run string) bool {
+	if e.Level > receipts.LevelHash || s.keys == nil {
+		return true
+	}
+	signed, known := s.withKey[run]
+	if !known {
+		signed = slices.ContainsFunc(s.ofRun(run), func(seq int64) bool {
+			if s.index.at(seq).signer == 0 { // it names no key
+				return false
+			}
+			of := s.entry(seq)
+			return of == nil || of.Level > receipts.LevelHash
+		})
+		s.withKey[run] = signed
+	}
+	return !signed
 }
 
 // startedBy returns the step that started a run, as "RUN/STEP"; empty if none did.

@@ -105,6 +105,7 @@ type Session struct {
 	notes         []string
 	byRun         map[uint64][]int64         // see [Session.ofRun]
 	beginnings    map[string]*receipts.Entry // see [Session.begun]
+	withKey       map[string]bool            // see [Session.speaks]
 	followed      map[int64]bool             // what [Session.follow] has said all of
 	settled       map[int64]settled          // of receipts that were pending
 	weighed       int                        // failures, each for every leaf of the gates that were judged
@@ -126,7 +127,8 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	}
 	s := &Session{
 		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), origin: st.Origin, signed: make(Coverage),
-		edge: make(Edge), entries: make(map[int64]*receipts.Entry), followed: make(map[int64]bool), settled: make(map[int64]settled), note: st.Note,
+		edge: make(Edge), entries: make(map[int64]*receipts.Entry), followed: make(map[int64]bool), settled: make(map[int64]settled), beginnings: make(map[string]*receipts.Entry), withKey: make(map[string]bool),
+		note: st.Note,
 	}
 	if err := receipts.CheckOrigin(st.Origin); err != nil {
 		s.problem(-1, receipts.Hash{}, "%v", err)
@@ -498,20 +500,16 @@ func (s *Session) judgeLevel(e *receipts.Entry) {
 		e.Level, e.Key = e.Signature.Check(s.origin, e.SHA, s.keys)
 		e.Level = held(e.Level, body(e))
 	}
-	switch handed := Handed(body(e)); {
-	case e.Key == "":
-	case s.partial:
-		if s.bundled[e.Seq].Seq >= s.signed.of(e.Signature, handed) {
-			// Records may have been cut out before it: its signature does not count.
-			e.Level, e.Key = receipts.LevelHash, ""
-		}
-		return
-	case handed && s.signed.of(e.Signature, handed) == 0:
+	handed, seq := Handed(body(e)), e.Seq
+	if s.partial {
+		seq = s.bundled[e.Seq].Seq
+	}
+	if e.Key != "" && handed && s.signed.of(e.Signature, handed) == 0 {
 		// The worker has a key, and the run that it worked for has not: nothing was taken away, and nothing vouches for the rest.
 		e.Level, e.Key = receipts.LevelHash, ""
 		return
 	}
-	if text := s.signed.Fault(s.keys, e.Seq, e.Signature, e.Key, receipts.SignerOf(body(e)), Handed(body(e))); text != "" && (e.Key == "" || len(s.problems) == 0) {
+	if text := s.signed.Fault(s.keys, seq, e.Signature, e.Key, receipts.SignerOf(body(e)), handed); text != "" && (e.Key == "" || len(s.problems) == 0) {
 		s.problem(e.Seq, e.SHA, "%s", text)
 	}
 }

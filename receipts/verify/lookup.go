@@ -515,7 +515,7 @@ func (s *Session) again(f *receipts.Entry, w *within) *receipts.Entry {
 		if e == nil {
 			return nil
 		}
-		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && e.Level >= f.Level && (e.Level >= w.level || w.excuses(e)) && on.holds(w.stand(e)) && answerOf(e) == yes {
+		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && w.believed(e, f) && on.holds(w.stand(e)) && answerOf(e) == yes {
 			return e
 		}
 	}
@@ -552,7 +552,7 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 						members = append(members, m)
 					}
 				}
-				for sha, m := range s.bySHA(s.since(b, members, receipts.LevelHash)...) {
+				for sha, m := range s.bySHA(s.since(e, members, receipts.LevelHash)...) {
 					if r := receipt(m); named[sha] == nil {
 						commands[commandKey(r.Command, r.Dir, r.Place)] = true
 						stands, since = append(stands, p.within.stand(m)), append(since, m)

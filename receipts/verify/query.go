@@ -338,7 +338,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	for _, m := range res.Members {
 		res.Level = min(res.Level, m.Level)
 	}
-	res.Inner = s.inner(append(res.nested, s.since(g, res.Members, q.Level)...), res.Members, func(sha receipts.Hash) {
+	res.Inner = s.inner(append(res.nested, s.since(e, res.Members, q.Level)...), res.Members, func(sha receipts.Hash) {
 		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run that a line of the gate %s started", sha.Short(), id)
 	})
 	// A producer's own word is never raised, only lowered.
@@ -601,6 +601,9 @@ func (s *Session) keepsAttempts(level int, res *Result, id string) {
 	}
 	if n := len(res.Body.Early) + res.Body.EarlyMore; s.partial && res.Body.EarlyMore > 0 && len(res.weighed)-weighed < n {
 		res.no(Missing, receipts.Missing, receipts.Hash{}, "the bundle has %d of the %d early ends that came before the gate %s", len(res.weighed)-weighed, n, id)
+	}
+	if at := res.Gate.Seq; s.partial && res.Body.OtherMore > 0 && s.bundled[at].Seq != at {
+		res.no(Missing, receipts.Missing, receipts.Hash{}, "the gate %s does not name %d attempts that other keys may have signed, and the bundle leaves out records that came before it: export it with --since", id, res.Body.OtherMore)
 	}
 }
 
