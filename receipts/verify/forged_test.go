@@ -655,3 +655,27 @@ func TestAcceptedUnseen(t *testing.T) {
 		}
 	}
 }
+
+// TestHiddenBehind has somebody without the key write, in the name of a line that is running, a failure that a second attempt of its step excuses: it
+// takes the place of no failure that the key signed.
+func TestHiddenBehind(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, forge := range []bool{false, true} {
+		m := newMaker(t)
+		line := m.signedBy(s)
+		in := func(r *receipts.Receipt) { r.Run = "r-9" }
+		f := line(failing, func(r *receipts.Receipt) { r.Run = "r-0" })
+		if forge {
+			m.run("r-9", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(failing, in)
+			m.receipt(in, func(r *receipts.Receipt) { r.Attempt, r.Reused = 2, f })
+		}
+		list := []receipts.Hash{line(of("words"))}
+		m.sign = s
+		m.gate(list)
+		m.signCheckpoint(s)
+		if res := ask(t, m.open(Options{Keys: keys}), asked(nothing, signed)); res.Verdict != Failed {
+			t.Errorf("forged %v: %s", forge, told(res))
+		}
+	}
+}
