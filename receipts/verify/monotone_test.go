@@ -12,7 +12,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// A tale is a log at random that can be told with or without what somebody without the key wrote.
+// A tale makes a log at random, with or without what somebody without the key wrote.
 type tale struct {
 	ops   []saying
 	rules rules
@@ -148,7 +148,7 @@ func newTale(seed uint64, how manner) *tale {
 				runs, parent = 4+pick(3), ""
 			}
 		}
-		if i >= n-2 && len(passes) > 0 { // what is said is asked about
+		if i >= n-2 && len(passes) > 0 { // the end asks about the rest
 			if kind = 9; pick(2) == 0 {
 				who = boss
 			}

@@ -581,7 +581,7 @@ func (s *Session) keepsAttempts(level int, res *Result, id string) {
 	attempts := slices.Concat(res.failed, res.early)
 	found, weighed := s.bySHA(attempts...), 0
 	for i, sha := range attempts {
-		e, own := found[sha], 0 // its level, whoever settled it
+		e, own := found[sha], 0 // the level that it has without its settlement
 		if e != nil {
 			if own = e.Level; e.Settlement != nil {
 				own = s.settled[e.Seq].level
