@@ -679,3 +679,31 @@ func TestHiddenBehind(t *testing.T) {
 		}
 	}
 }
+
+// TestForgedOuter has a command of a line that is apart say that its own run started the run of the line: what the other lines started counts all the same.
+func TestForgedOuter(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, forge := range []bool{false, true} {
+		m := newMaker(t)
+		line := m.signedBy(s)
+		m.sign = s
+		m.run("r-1")
+		m.sign = nil
+		in := func(r *receipts.Receipt) { r.Run = "r-2" }
+		m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		f := m.receipt(failing, in)
+		m.receipt(in)
+		list := []receipts.Hash{line(of("all"))}
+		m.run("r-8", func(r *receipts.Run) { r.Parent = "r-1/2" })
+		if forge {
+			m.run("r-1", func(r *receipts.Run) { r.Parent = "r-8/1" })
+		}
+		list = append(list, line(of("vet"), func(r *receipts.Receipt) { r.Step, r.Apart = "2", true }))
+		g := requestFor(list...)
+		g.Level, g.Strict = receipts.LevelKey, false
+		m.signCheckpoint(s)
+		if d := m.decide(Options{Keys: keys}, g); !d.Passed() || !slices.Contains(d.Failed, f) || d.Failures != 1 {
+			t.Errorf("forged %v: %+v", forge, d)
+		}
+	}
+}

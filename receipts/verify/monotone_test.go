@@ -45,7 +45,7 @@ type manner string
 const (
 	anything manner = "anything" // beside records of boss alone
 	loose    manner = "loose"    // of runs of its own that no line started
-	late     manner = "late"     // when the lines that it names have ended
+	late     manner = "late"     // when the lines that it names have ended, or of the third lines of runs, which are apart
 )
 
 // A telling is a log that is made of a tale.
@@ -140,9 +140,9 @@ func newTale(seed uint64, how manner) *tale {
 			}
 		case how == late && i < wrote:
 			who, runs = agent, pick(7)
-			parent = []string{"", name(pick(2), 1+pick(2)), name(pick(2), 1+pick(2)), name(4+pick(3), 1)}[pick(4)]
+			parent = []string{"", name(pick(2), 1+pick(2)), name(pick(2), 3), name(4+pick(3), 1)}[pick(4)]
 		case how == late:
-			runs, first, parent = 2+pick(2), 3, ""
+			first, parent = 3, ""
 		case pick(2) == 0:
 			if who = agent; how == loose {
 				runs, parent = 4+pick(3), ""
@@ -170,6 +170,9 @@ func newTale(seed uint64, how manner) *tale {
 			bare, other, apart, again, free := pick(6) == 0, pick(10) == 0, pick(10) == 0, pick(6) == 0, pick(10) == 0
 			ends, word := func(*receipts.Receipt) {}, "passes"
 			answer := pick(5)
+			if how == late && first+steps == 3 { // see late
+				apart = true
+			}
 			if closes {
 				argv, binding, bare, other, apart, again, free, answer = "all", "check_all", pick(6) == 0, false, apart && pick(2) == 0, false, false, 4
 			}
