@@ -615,7 +615,7 @@ func (s *Session) Met(q Query, meets func(*receipts.Receipt) bool) (bool, error)
 	}
 	h := s.historyOf(nil, nil, s.passes(nil, q.Level, "").within, *q.Tree) // as [Session.lookAround] asks
 	for key := range h.about {
-		_, passes := h.lastWords(q, key, make(map[int64]bool))
+		_, passes := h.lastWords(q, key, make(map[int64]bool), func(*receipts.Entry) bool { return false })
 		if slices.ContainsFunc(passes, func(e *receipts.Entry) bool {
 			r := receipt(e)
 			return r.Place == q.Place && (q.Matrix.IsZero() || r.Matrix == q.Matrix) && meets(r)

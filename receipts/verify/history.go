@@ -30,18 +30,16 @@ func (s *Session) lookAround(q Query, res *Result) {
 		if q.Strict && len(q.Require) > 0 && !q.asks(k) {
 			continue
 		}
-		failures, passes := h.lastWords(q, k, res.below)
-		for _, list := range failures { // of one binding
-			accepted := s.accepted(list, q.Level)
-			list = slices.DeleteFunc(list, func(f *receipts.Entry) bool {
-				return named[f.SHA] || accepted[f.SHA] || s.overtaken(f, passes) || s.again(f, h.within) != nil
-			})
+		failures, passes := h.lastWords(q, k, res.below, func(f *receipts.Entry) bool {
+			return s.accepted([]*receipts.Entry{f}, q.Level)[f.SHA] || s.again(f, h.within) != nil
+		})
+		for _, f := range failures {
 			switch {
-			case len(list) == 0:
-			case len(q.Require) > 0 && !q.asksOf(k, receipt(list[0])):
-				aside = append(aside, list[0])
+			case named[f.SHA]:
+			case len(q.Require) > 0 && !q.asksOf(k, receipt(f)):
+				aside = append(aside, f)
 			default:
-				last = append(last, list[0])
+				last = append(last, f)
 			}
 		}
 		for _, p := range passes {
@@ -61,14 +59,6 @@ func (s *Session) lookAround(q Query, res *Result) {
 		}
 		res.Notes = append(res.Notes, fmt.Sprintf("%s, which is not required, failed on this tree%s: receipt %s", q.describe(receipt(f)), q.notSince(receipt(f)), f.SHA.Short()))
 	}
-}
-
-// overtaken reports whether a failure under no binding was followed by a pass under one,
-// which had to meet at least the same expectations.
-func (s *Session) overtaken(f *receipts.Entry, passes []*receipts.Entry) bool {
-	return receipt(f).Binding == "" && slices.ContainsFunc(passes, func(p *receipts.Entry) bool {
-		return receipt(p).Binding != "" && !s.later(f, p) && p.Level >= f.Level
-	})
 }
 
 // lastWords adds the refusals for failures that are the last word about a command under a binding, or about one that is asked for, in the order of

@@ -420,22 +420,22 @@ func (h *history) ends(command uint64, want answer, level int, below map[int64]b
 	return list
 }
 
-// lastWords returns, for each binding under which the command ran on one of the trees, the
-// last failure that no later pass undoes, and after it the last one of each higher level, which what excuses the former does not excuse. A pass
-// undoes a failure of its own binding and of no higher level: a run under no binding, or under another one, did not have to meet the same
-// expectations, and a producer without the key cannot undo what a key has signed. Passes that did not leave the present inputs, and failures that
-// neither began with nor left them, are skipped. passes are those of bindings that did not fail after them. Records of a lower level than the query's
-// are added to below.
-func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (failures [][]*receipts.Entry, passes []*receipts.Entry) {
+// lastWords returns, for each binding under which the command ran on one of the trees, the last failure that no later pass undoes and that is not
+// excused, and the last pass of each that did not fail after it. A pass undoes a failure of its own binding and of no higher level: a run under no
+// binding, or under another one, did not have to meet the same expectations, and a producer without the key cannot undo what a key has signed. A
+// failure under no binding is also undone by a later pass under any, which had to meet at least as much. Passes that did not leave the present
+// inputs, and failures that neither began with nor left them, are skipped. Records of a lower level than the query's are added to below.
+func (h *history) lastWords(q Query, command uint64, below map[int64]bool, excused func(*receipts.Entry) bool) (failures, passes []*receipts.Entry) {
 	type word struct {
-		passes   []*receipts.Entry
-		before   [3]int64          // by level: what was recorded before this index is undone by a pass of no lower one
-		failures []*receipts.Entry // of rising level
+		passes []*receipts.Entry
+		before [3]int64 // by level: what was recorded before this index is undone by a pass of no lower one
+		known  bool
 	}
-	undoes := func(w *word, f *receipts.Entry) bool {
-		return f.Seq < w.before[f.Level] || slices.ContainsFunc(w.passes, func(p *receipts.Entry) bool { return p.Level >= f.Level && !h.s.later(f, p) })
+	over := func(passes []*receipts.Entry, f *receipts.Entry) bool {
+		return slices.ContainsFunc(passes, func(p *receipts.Entry) bool { return p.Level >= f.Level && !h.s.later(f, p) })
 	}
-	key := max(receipts.LevelKey, q.Level) // the highest one: nothing before its last word matters
+	undoes := func(w *word, f *receipts.Entry) bool { return f.Seq < w.before[f.Level] || over(w.passes, f) }
+	key := receipts.LevelKey // without keys there is one level: nothing before the last word matters
 	if h.s.keys == nil {
 		key = receipts.LevelHash
 	}
@@ -444,7 +444,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 		binding uint64
 		matrix  receipts.Hash
 	}
-	words, order := make(map[under]*word), []*word(nil)
+	words := make(map[under]*word)
 	of := func(binding uint64, matrix receipts.Hash) *word {
 		w := words[under{binding, matrix}]
 		if w == nil {
@@ -453,6 +453,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 		}
 		return w
 	}
+	var bound []*receipts.Entry // passes under a binding
 	about := h.about[command]
 	for i := len(about) - 1; i >= 0; i-- {
 		m := h.s.index.at(about[i])
@@ -467,11 +468,8 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 			continue
 		}
 		r, a := receipt(e), answerOf(e)
-		w, known := of(m.binding, r.Matrix), -1
-		if n := len(w.failures); n > 0 {
-			known = w.failures[n-1].Level
-		}
-		if known >= min(e.Level, key) || about[i] < w.before[key] {
+		w := of(m.binding, r.Matrix)
+		if w.known || about[i] < w.before[key] {
 			continue
 		}
 		now, ok := q.present(r)
@@ -480,21 +478,19 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 		case e.Level < q.Level && (a == no && !h.within.has(e) || a == yes && !h.within.excuses(e)):
 			below[about[i]] = true
 		case a == yes:
-			if len(w.passes) == 0 && len(w.failures) == 0 {
+			if len(w.passes) == 0 {
 				passes = append(passes, e)
 			}
-			w.passes = append(w.passes, e)
+			if w.passes = append(w.passes, e); r.Binding != "" {
+				bound = append(bound, e)
+			}
 			for l := range e.Level + 1 {
 				w.before[l] = max(w.before[l], h.s.sinceBegin(h.s.original(e)))
 			}
-		case !undoes(w, e) && !undoes(of(m.binding, q.Matrix), e):
-			if w.failures = append(w.failures, e); len(w.failures) == 1 {
-				order = append(order, w)
-			}
+		case !undoes(w, e) && !undoes(of(m.binding, q.Matrix), e) && !(r.Binding == "" && over(bound, e)) && !excused(e):
+			w.known = true
+			failures = append(failures, e)
 		}
-	}
-	for _, w := range order {
-		failures = append(failures, w.failures)
 	}
 	return failures, passes
 }
@@ -621,14 +617,15 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 					for _, about := range of {
 						on.about[key] = about
 						for _, clean := range []bool{false, true} { // of whom clean checkouts alone count for
-							failures, passes := on.lastWords(Query{Clean: clean}, key, make(map[int64]bool))
-							add(passes...)
-							for _, f := range slices.Concat(failures...) {
+							_, passes := on.lastWords(Query{Clean: clean}, key, make(map[int64]bool), func(f *receipts.Entry) bool {
 								add(f)
-								if e := s.again(f, p.within); e != nil {
+								e := s.again(f, p.within)
+								if e != nil {
 									add(e)
 								}
-							}
+								return e != nil || s.accepted([]*receipts.Entry{f}, receipts.LevelHash)[f.SHA]
+							})
+							add(passes...)
 						}
 					}
 				}

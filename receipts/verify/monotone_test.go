@@ -112,6 +112,7 @@ func newTale(seed uint64, how manner) *tale {
 	trees := []receipts.Tree{treeA, treeA, treeA, treeB}
 	var fails, pending, passes, all []int
 	n := 4 + pick(10)
+	begun := make(map[string]bool) // by child
 	// In the late manner lines start runs, then those lines end, then the agent writes, and then boss goes on.
 	ended, wrote := n, n
 	if how == late {
@@ -154,6 +155,9 @@ func newTale(seed uint64, how manner) *tale {
 			}
 		}
 		run, step := fmt.Sprint("r-", runs), fmt.Sprint(first+steps)
+		if who == child && !begun[run] {
+			kind, begun[run] = 0, true
+		}
 		tree := trees[pick(len(trees))]
 		var op saying
 		switch kind {
@@ -350,6 +354,11 @@ seeds:
 				}
 				if (w.Verdict == Verified) != (ok.Verdict == Verified) && (how == loose || w.Verdict == Verified) {
 					t.Errorf("seed %d, %v, require %v, strict %v: with what the agent wrote it is %s, without %s:%v", seed, how, need, s, told(w), told(ok), a)
+					continue seeds
+				}
+				if w.Verdict == Verified && slices.Index(with.hashes, w.Gate.SHA) == slices.Index(without.hashes, ok.Gate.SHA) && (w.Failures < ok.Failures || w.Early < ok.Early) {
+					t.Errorf("seed %d, %v, require %v, strict %v: with what the agent wrote %d failures and %d early ends are counted, without %d and %d:%v",
+						seed, how, need, s, w.Failures, w.Early, ok.Failures, ok.Early, a)
 					continue seeds
 				}
 			}

@@ -104,11 +104,11 @@ func (w *within) around(run string) below {
 		default:
 			known.until = max(known.until, of.last)
 			seq, ok := of.seen[l.step]
-			if ok && (known.ended == 0 || seq < known.ended) {
-				known.ended = seq
-			}
 			if b := w.s.begun(l.run); b != nil && b.Seq > seq {
 				ok = false // it began when the line had ended: what it says of its parent is not so
+			}
+			if ok && (known.ended == 0 || seq < known.ended) {
+				known.ended = seq
 			}
 			if ok && len(known.bound) < maxDepth { // each run has a copy
 				known.bound = append(slices.Clip(known.bound), seq)
