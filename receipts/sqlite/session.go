@@ -347,7 +347,11 @@ func (s *Store) Met(ctx context.Context, q verify.Query, meets func(*receipts.Re
 
 // Counted returns, for each of some commands, the last receipt, not of run, of a success that counted tests; see [verify.Session.Counted].
 func (s *Store) Counted(ctx context.Context, asked []receipts.Counting, run string) (map[receipts.Counting]receipts.Entry, error) {
-	return answer(ctx, s, func(v *verify.Session) (map[receipts.Counting]receipts.Entry, error) { return v.Counted(asked, run) })
+	by := ""
+	if s.signer != nil && s.signer.Level() >= receipts.LevelKey {
+		by = s.signerID()
+	}
+	return answer(ctx, s, func(v *verify.Session) (map[receipts.Counting]receipts.Entry, error) { return v.Counted(asked, run, by) })
 }
 
 // Authentic returns the record that id names, with what the log says of it, and the checkpoint

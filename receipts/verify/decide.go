@@ -661,9 +661,9 @@ const (
 	countedRead   = 200
 )
 
-// Counted returns, for each of some commands, the newest receipt, not of run, of a success that counted tests. One that lies further
+// Counted returns, for each of some commands, the newest receipt, not of run, of a success that counted tests, signed by signer, if that is not empty. One that lies further
 // back than it looks, or behind more receipts of its binding than it reads, is not found.
-func (s *Session) Counted(asked []receipts.Counting, run string) (map[receipts.Counting]receipts.Entry, error) {
+func (s *Session) Counted(asked []receipts.Counting, run, signer string) (map[receipts.Counting]receipts.Entry, error) {
 	type wanted struct {
 		left  map[receipts.Hash]receipts.Counting
 		reads int
@@ -678,10 +678,10 @@ func (s *Session) Counted(asked []receipts.Counting, run string) (map[receipts.C
 		w.left[c.Command] = c
 	}
 	newest, entries := make(map[receipts.Counting]receipts.Hash), make(map[receipts.Hash]*receipts.Entry)
-	not := shortText(run)
+	not, by := shortText(run), shortText(signer)
 	for seq, n := s.index.len()-1, 0; seq >= 0 && n < countedLooked && len(bindings) > 0 && len(s.problems) == 0; seq, n = seq-1, n+1 {
 		m := s.index.at(seq)
-		if m.flags&flagTests == 0 || m.flags&flagPassed == 0 || m.kind != kindReceipt || m.run == not {
+		if m.flags&flagTests == 0 || m.flags&flagPassed == 0 || m.kind != kindReceipt || m.run == not || by != 0 && m.signer != by {
 			continue
 		}
 		w := bindings[m.binding]
@@ -692,7 +692,7 @@ func (s *Session) Counted(asked []receipts.Counting, run string) (map[receipts.C
 		if e == nil {
 			break
 		}
-		if r := receipt(e); r != nil && r.Run != run && r.Tests != nil {
+		if r := receipt(e); r != nil && r.Run != run && r.Tests != nil && (by == 0 || e.Level >= receipts.LevelKey) {
 			if c, ok := w.left[r.Command]; ok && c.Binding == r.Binding {
 				delete(w.left, r.Command)
 				entries[e.SHA], newest[c] = e, e.SHA

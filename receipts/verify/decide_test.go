@@ -304,7 +304,7 @@ func TestCounted(t *testing.T) {
 		m := newMaker(t)
 		want := tt.log(m)
 		of := receipts.Counting{Binding: "check_lint", Command: lint}
-		found, err := m.open(Options{}).Counted([]receipts.Counting{of}, "r-2")
+		found, err := m.open(Options{}).Counted([]receipts.Counting{of}, "r-2", "")
 		e, ok := found[of]
 		if ok == want.IsZero() || e.SHA != want || err != nil {
 			t.Errorf("%s: %v, %v, %v; want %v", tt.name, e.SHA, ok, err, want)

@@ -707,3 +707,44 @@ func TestForgedOuter(t *testing.T) {
 		}
 	}
 }
+
+// TestMadeUpSigner has as many records as are read bear the name of a key that nobody has: what people are told of executables and tests is of records
+// that the key signed all the same.
+func TestMadeUpSigner(t *testing.T) {
+	s, keys := newSigner(t)
+	tool := func(sum byte, passed int) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) {
+			r.Executable = &receipts.File{Path: receipts.Text("/bin/tool"), SHA256: receipts.Hash{sum}}
+			r.Tests = &receipts.Tests{Passed: passed}
+		}
+	}
+	zed := func(r *receipts.Receipt) { r.Signer = "zed+12345678" }
+	onB := func(r *receipts.Receipt) { r.Workspace.Before = treeB }
+	m := newMaker(t)
+	m.sign = s
+	first := m.receipt(tool(1, 3), onB, func(r *receipts.Receipt) { r.Run = "r-0" })
+	before := m.gate([]receipts.Hash{first}, func(g *receipts.Gate) { g.Run, g.Tree = "r-0", &treeB })
+	m.sign = nil
+	forged := m.receipt(tool(2, 1), zed, onB, func(r *receipts.Receipt) { r.Run = "r-0" })
+	for range gatesRead {
+		m.gate([]receipts.Hash{forged}, func(g *receipts.Gate) { g.Signer, g.Tree = "zed+12345678", &treeB })
+	}
+	for range maxBefore {
+		m.receipt(tool(2, 1), zed, onB)
+	}
+	m.sign = s
+	m.gate([]receipts.Hash{m.receipt(tool(2, 1))})
+	m.signCheckpoint(s)
+	session := m.open(Options{Keys: keys})
+	res := ask(t, session, asked(signed))
+	if text := strings.Join(res.Notes, "\n"); res.Verdict != Verified || !strings.Contains(text, "the executable of check_lint changed") {
+		t.Errorf("%s: %s", told(res), text)
+	}
+	if res.Tested == nil || res.Tested.Before == nil || res.Tested.Gate != before {
+		t.Errorf("the tests are compared with %+v", res.Tested)
+	}
+	of := receipts.Counting{Binding: "check_lint", Command: lint}
+	if found, err := session.Counted([]receipts.Counting{of}, "r-1", s.ID()); err != nil || found[of].SHA != first {
+		t.Errorf("counted %+v, %v", found, err)
+	}
+}

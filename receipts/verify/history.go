@@ -343,16 +343,16 @@ func (s *Session) reasons(res *Result, f *receipts.Entry, level int) {
 // maxBefore bounds how many earlier receipts of a binding are read for its executable.
 const maxBefore = 4096
 
-// executableNote adds a note if a binding's executable differs from that of its previous receipt of no lower level. Receipts of a lower
-// level are skipped: running a planted tool without the key must not make it the usual one.
+// executableNote adds a note if a binding's executable differs from that of its previous receipt of no lower level and, with a key, of that key. Others
+// are skipped: running a planted tool without the key must not make it the usual one.
 func (s *Session) executableNote(res *Result, m *receipts.Entry, r *receipts.Receipt) {
 	if r.Binding == "" || r.Executable == nil || r.Executable.SHA256.IsZero() {
 		return
 	}
-	key := shortText(r.Binding)
+	key, own := shortText(r.Binding), s.index.at(m.Seq).signer
 	for seq, read := m.Seq-1, 0; seq >= 0 && read < maxBefore; seq-- {
 		at := s.index.at(seq)
-		if at.kind != kindReceipt || at.binding != key || m.Level >= receipts.LevelKey && at.signer == 0 {
+		if at.kind != kindReceipt || at.binding != key || m.Level >= receipts.LevelKey && at.signer != own {
 			continue
 		}
 		e := s.entry(seq)

@@ -135,7 +135,7 @@ func TestCountedBound(t *testing.T) {
 			m.receipt(c.then...)
 		}
 		of := receipts.Counting{Binding: "check_lint", Command: lint}
-		found, err := m.open(Options{}).Counted([]receipts.Counting{of, {Binding: "check_lint"}, {Binding: "check_none"}}, "r-now")
+		found, err := m.open(Options{}).Counted([]receipts.Counting{of, {Binding: "check_lint"}, {Binding: "check_none"}}, "r-now", "")
 		e, ok := found[of]
 		if err != nil || ok != c.want || ok && e.SHA != want || len(found) > 1 {
 			t.Errorf("%s: found %t, %v; want %t", c.name, ok, err, c.want)

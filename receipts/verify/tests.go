@@ -27,7 +27,7 @@ func (s *Session) Tested(id string) (*receipts.Tested, error) {
 }
 
 // tested counts the tests of the receipts below a gate, and those that the same bindings ran at the last final gate before
-// it that is about other files. That is for people: no verdict depends on it.
+// it that is about other files and, with a key, of that key. That is for people: no verdict depends on it.
 func (s *Session) tested(q Query, gate *receipts.Entry, members []*receipts.Entry) *receipts.Tested {
 	var now *receipts.Tested
 	ours := make(map[string]bool) // bindings
@@ -52,8 +52,9 @@ func (s *Session) tested(q Query, gate *receipts.Entry, members []*receipts.Entr
 	if now == nil { // the checks of most gates count none, then as now
 		most = 1
 	}
+	own := s.index.at(gate.Seq).signer
 	for seq, n := gate.Seq-1, 0; seq >= 0 && n < gatesRead && opened < most; seq-- {
-		if m := s.index.at(seq); m.kind != kindGate || m.flags&flagFinal == 0 {
+		if m := s.index.at(seq); m.kind != kindGate || m.flags&flagFinal == 0 || gate.Level >= receipts.LevelKey && m.signer != own {
 			continue
 		}
 		n++
