@@ -279,7 +279,7 @@ func (r *resolver) fill(c *lang.Command, b *routing.Binding, d *bound, inputs []
 		r.missing(c, b, left)
 		ok = false
 	}
-	if !r.flags(b, inputs, surplus) {
+	if !r.flags(b, inputs, surplus) || ok && !r.begun(c, b, &v) {
 		ok = false
 	}
 	return v, ok
@@ -308,7 +308,8 @@ func has(values []plan.Value, name string) bool {
 func (r *resolver) flags(b *routing.Binding, inputs []input, surplus int) bool {
 	ok := true
 	for i, in := range inputs {
-		if !strings.HasPrefix(in.text, "-") || surplus >= 0 && i >= surplus && in.name.Text == "" || allowsFlags(b) {
+		shell := strings.HasPrefix(in.text, "+") && b.ShellOptions()
+		if !shell && !strings.HasPrefix(in.text, "-") || surplus >= 0 && i >= surplus && in.name.Text == "" || allowsFlags(b) {
 			continue
 		}
 		ok = false
@@ -316,15 +317,34 @@ func (r *resolver) flags(b *routing.Binding, inputs []input, surplus int) bool {
 		if in.written != in.text {
 			substituted = " once its variables are substituted"
 		}
-		d := r.errorf(diag.FlagArgument, in.span, "the value %q begins with \"-\"%s: the tool would take it for an option", in.written, substituted)
-		switch b.Kind {
-		case plan.Composite:
+		d := r.errorf(diag.FlagArgument, in.span, "the value %q begins with %q%s: the tool would take it for an option", in.written, in.text[:1], substituted)
+		switch {
+		case shell:
+			d.Hint = "an option of a shell could make the next value code; name the script that the shell runs in the tool, before the values"
+		case b.Kind == plan.Composite:
 			d.Hint = fmt.Sprintf("an option could change what a receipt stands for; put it into the tools of the members of %q, or say flags = true there", b.Name)
-		case plan.Builtin:
+		case b.Kind == plan.Builtin:
 			d.Hint = "a built-in takes no options"
 		default:
 			d.Hint = fmt.Sprintf("an option could change what a receipt stands for; put it into the tool of %q, or say flags = true there", b.Name)
 		}
+	}
+	return ok
+}
+
+// begun reports arguments that values turn into options although none of them begins so, and returns whether there is none.
+func (r *resolver) begun(c *lang.Command, b *routing.Binding, v *filled) bool {
+	ok := true
+	for _, m := range b.Members {
+		ok = r.begun(c, m, v) && ok
+	}
+	if b.Kind != plan.Process || b.Template == nil || b.Flags {
+		return ok
+	}
+	if w := b.Template.Option(v.get); w != "" {
+		r.errorf(diag.FlagArgument, c.Span, "with these values an argument of %q is %q: the tool would take it for an option", b.Name, w).
+			Hint = "the value before the \"-\" may not be empty"
+		return false
 	}
 	return ok
 }

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,6 +65,17 @@ type Binding struct {
 	order     string   // "parallel", "sequence" or empty
 	effect    plan.Effect
 	budget    budget // what the binding itself says
+}
+
+// ShellOptions reports whether a value of b, or of a member that is given it, could be an option of a shell; see [template.Template.ShellOptions].
+func (b *Binding) ShellOptions() bool {
+	switch {
+	case b.Script != nil:
+		return b.Script.ShellOptions()
+	case b.Kind == plan.Process && b.Template != nil:
+		return b.Template.ShellOptions()
+	}
+	return slices.ContainsFunc(b.Members, (*Binding).ShellOptions)
 }
 
 // KeySpan returns the place of the value of key in b.Source, or of the name of

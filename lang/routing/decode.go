@@ -340,6 +340,7 @@ func (r *reader) tool(b *Binding, where string) {
 			return
 		}
 		b.Kind, b.Script = plan.Process, script
+		r.closed(b, tool, where)
 	case strings.HasPrefix(tool.Text, "mcp:") || strings.HasPrefix(tool.Text, "mcp--"):
 		target, ok := mcpTarget(tool.Text)
 		if !ok {
@@ -370,10 +371,7 @@ func (r *reader) tool(b *Binding, where string) {
 	default:
 		if t := r.template(tool, where+".tool"); t != nil {
 			b.Kind, b.Template = plan.Process, t
-			if b.Flags && t.ShellOptions() {
-				r.Errorf(diag.BadTemplate, r.Span(tool), "%s.tool: with flags = true a value could be an option of the shell, such as -c, which makes the next one code", where).
-					Hint = "name the script that the shell runs before the values, or leave flags out"
-			}
+			r.closed(b, tool, where)
 		}
 	}
 	r.effective(b, InCommand, b.Syntax, where)
@@ -382,6 +380,14 @@ func (r *reader) tool(b *Binding, where string) {
 	}
 	if arguments != nil && b.Kind == plan.MCP {
 		b.Arguments = template.ReadArguments(&r.Reader, arguments, where+".arguments")
+	}
+}
+
+// closed reports a tool of which values may be options of a shell.
+func (r *reader) closed(b *Binding, tool *tomltree.Value, where string) {
+	if b.Flags && b.ShellOptions() {
+		r.Errorf(diag.BadTemplate, r.Span(tool), "%s.tool: with flags = true a value could be an option of the shell, such as -c, which makes the next one code", where).
+			Hint = "name the script that the shell runs before the values, or leave flags out"
 	}
 }
 

@@ -12,7 +12,11 @@ type Script struct {
 	Text  string
 	Arity int  // the highest $N that the text mentions
 	Rest  bool // it mentions $@ or $*
+	open  bool // see ShellOptions
 }
+
+// ShellOptions is that of a [Template], for the shells that s starts.
+func (s *Script) ShellOptions() bool { return s.open }
 
 // Argv returns the command line that runs s with values as $1, $2, ...
 func (s *Script) Argv(values []string) []string {
@@ -39,7 +43,8 @@ func ParseScript(text string) (*Script, error) {
 				Hint:    `use "$1", "$2" or "$@"`}
 		}
 	}
-	if word, ok := scriptCode(text); ok {
+	word, code, open := scriptCode(text)
+	if s.open = open; code {
 		return nil, &Error{Start: word.start, End: word.end, Message: isCode, Hint: `hand the value over behind the code: sh -c 'grep -r "$1"' sh "$1"`}
 	}
 	return s, nil
@@ -48,9 +53,9 @@ func ParseScript(text string) (*Script, error) {
 // isCode is what is wrong with a tool that makes code of values.
 const isCode = "a value would be a part of what a shell reads as code"
 
-// scriptCode looks for a command of a script that hands a value to a shell as code, as [Template.shellCode] does. It returns the word that names the shell's
-// command, and sees the words of plain commands alone.
-func scriptCode(text string) (first shellToken, found bool) {
+// scriptCode looks for a command of a script that hands a value to a shell as code, as [Template.shellCode] does, and for one that hands it over where the
+// shell reads its options. It returns the word that names the former command, and sees the words of plain commands alone.
+func scriptCode(text string) (first shellToken, found, open bool) {
 	command := new(Template)
 	var words []shellToken
 	varies := false
@@ -66,13 +71,16 @@ func scriptCode(text string) (first shellToken, found bool) {
 			varies = false
 			command.args, words = append(command.args, element{parts: []part{p}}), append(words, t)
 		case shellOperator:
-			if len(words) > 0 && command.shellCode() && slices.ContainsFunc(command.args, func(e element) bool { return !e.literal() }) {
-				return words[0], true
+			if len(words) > 0 && slices.ContainsFunc(command.args, func(e element) bool { return !e.literal() }) {
+				code, options := command.shells()
+				if open = open || options; code {
+					return words[0], true, open
+				}
 			}
 			command, words, varies = new(Template), nil, false
 		}
 	}
-	return first, false
+	return first, false, open
 }
 
 // isShell reports whether a program reads code behind -c: by its name, without a version and what else may follow.
@@ -91,7 +99,7 @@ func (t *Template) shellCode() bool {
 	return code
 }
 
-// ShellOptions reports whether a value that begins with "-" would be an option of a shell among the words of the template, such as -c: no script, and no
+// ShellOptions reports whether a value that begins with "-" or "+" would be an option of a shell among the words of the template, such as -c: no script, and no
 // code, stands before the first value.
 func (t *Template) ShellOptions() bool {
 	_, open := t.shells()

@@ -156,6 +156,20 @@ func (t *Template) Argv(values func(name string) string, rest []string) []string
 	return argv
 }
 
+// Option returns the first argument that a placeholder begins, that begins with "-" once values fill it, and that no value begins so: in
+// {a}-{b} an empty a lets b decide which option that is. It is empty if there is none.
+func (t *Template) Option(values func(name string) string) string {
+	for _, e := range t.args {
+		if e.rest || len(e.parts) == 0 || e.parts[0].name == "" {
+			continue
+		}
+		if w := e.fill(values); strings.HasPrefix(w, "-") && !strings.HasPrefix(values(e.parts[0].name), "-") {
+			return w
+		}
+	}
+	return ""
+}
+
 func (e element) fill(values func(string) string) string {
 	if e.literal() {
 		return e.text()

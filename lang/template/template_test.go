@@ -300,6 +300,41 @@ func TestScriptCode(t *testing.T) {
 	}
 }
 
+func TestOption(t *testing.T) {
+	for _, c := range []struct{ source, a, b, want string }{
+		{"printf {a}-{b}", "", "version", "-version"},
+		{"printf {a}{b}-x", "", "", "-x"},
+		{"printf {a}-{b}", "1", "version", ""},
+		{"printf {a}-{b}", "-", "x", ""}, // the value itself is an option
+		{"printf x{a}-{b}", "", "version", ""},
+		{"printf {a} -{b}", "", "version", ""}, // the matrix says that this is one
+	} {
+		tmpl, err := Parse(c.source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tmpl.Option(func(name string) string { return map[string]string{"a": c.a, "b": c.b}[name] }); got != c.want {
+			t.Errorf("%s with %q and %q: %q", c.source, c.a, c.b, got)
+		}
+	}
+}
+
+func TestScriptOptions(t *testing.T) {
+	for script, want := range map[string]bool{
+		`bash "$@"`:                 true,
+		`cd x && bash -e "$1" "$2"`: true,
+		`env sh $1`:                 true,
+		`bash build.sh "$@"`:        false,
+		`echo "$1" | bash`:          false,
+		`bash -e; echo "$1"`:        false,
+		`make "$@"`:                 false,
+	} {
+		if s, err := ParseScript(script); err != nil || s.ShellOptions() != want {
+			t.Errorf("%s: %v", script, err)
+		}
+	}
+}
+
 func TestShellOptions(t *testing.T) {
 	for source, want := range map[string]bool{
 		`bash {args...}`:              true,

@@ -708,8 +708,8 @@ func TestForgedOuter(t *testing.T) {
 	}
 }
 
-// TestMadeUpSigner has as many records as are read bear the name of a key that nobody has: what people are told of executables and tests is of records
-// that the key signed all the same.
+// TestMadeUpSigner has as many records as are read bear the name of a key that nobody has: what notes say of executables and tests is of records that the
+// key signed all the same.
 func TestMadeUpSigner(t *testing.T) {
 	s, keys := newSigner(t)
 	tool := func(sum byte, passed int) func(*receipts.Receipt) {

@@ -527,7 +527,7 @@ func (x rules) others(a, b *receipts.Receipt) bool {
 }
 
 // allowed reports whether retries permit the failure f before the pass m. A producer without the key cannot claim retries: for a failure
-// below a line, the retries of f's binding in the rules, or of the line's binding, count.
+// below a line, the retries of f's binding in the rules (see retried), or of the line's binding, count.
 func (s *Session) allowed(x rules, w *within, m Leaf, f *receipts.Receipt) bool {
 	r := receipt(m.Entry)
 	switch {
@@ -540,6 +540,11 @@ func (s *Session) allowed(x rules, w *within, m Leaf, f *receipts.Receipt) bool 
 	case m.By != nil && m.By.Attempt > 1 && s.outer(map[string]*receipts.Receipt{stepOf(m.By): m.By}, s.startedBy(f.Run)) != nil:
 		return true
 	}
+	return x.retried(f)
+}
+
+// retried reports whether the rules give the binding of f retries.
+func (x rules) retried(f *receipts.Receipt) bool {
 	return x.retries[f.Binding] && f.Matrix == x.matrix && f.Place == x.place
 }
 

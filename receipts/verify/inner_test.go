@@ -749,3 +749,23 @@ func TestBelowSince(t *testing.T) {
 		}
 	}
 }
+
+// TestInnerRetried: a failure that the trusted rules give retries does not make a pass below a line flaky, though it has the key and the pass has not.
+func TestInnerRetried(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, retries := range []bool{true, false} {
+		m := newMaker(t)
+		line := m.signedBy(s)
+		line(failing, func(r *receipts.Receipt) { r.Run = "r-0" })
+		list := []receipts.Hash{line()}
+		m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/2" })
+		m.receipt(func(r *receipts.Receipt) { r.Run = "r-2" })
+		list = append(list, line(of("all"), func(r *receipts.Receipt) { r.Step = "2" }))
+		g := requestFor(list...)
+		g.Level, g.Retries = receipts.LevelKey, map[string]bool{"check_lint": retries}
+		m.signCheckpoint(s)
+		if d := m.decide(Options{Keys: keys}, g); d.Passed() != retries {
+			t.Errorf("retries %v: %v", retries, d.Refusals)
+		}
+	}
+}
