@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -138,5 +139,22 @@ func equal(t testing.TB, what string, got, want []string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}
+
+// TestMuchOfRules: what .gitattributes files hold together is bounded, as each is kept; sparse ones take no disk.
+func TestMuchOfRules(t *testing.T) {
+	r := newRepo(t)
+	for i := range 5 {
+		r.write(fmt.Sprintf("d%d/.gitattributes", i), "")
+		r.do(os.Truncate(r.path(fmt.Sprintf("d%d/.gitattributes", i)), maxRules/5))
+	}
+	if _, err := Take(context.Background(), r.dir, Options{}); err != nil {
+		t.Errorf("as much as they may: %v", err)
+	}
+	r.write("d5/.gitattributes", "*.x text\n")
+	var e *Error
+	if _, err := Take(context.Background(), r.dir, Options{}); !errors.As(err, &e) || !strings.HasSuffix(e.Path, ".gitattributes") {
+		t.Errorf("more than they may: %v", err)
 	}
 }

@@ -60,6 +60,7 @@ type walk struct {
 	entries    entryList
 	attributes map[string][]byte     // path of a .gitattributes of the root's own repository -> content
 	rules      map[string][]byte     // path of any file that steers git -> content, as it was understood
+	kept       int                   // bytes of the content of rules
 	heads      map[string]checkedOut // path of a nested repository -> what it has checked out
 	places     map[string]place      // directories below which other rules hide files than above
 	obstacles  []string              // why git could not commit this
@@ -360,12 +361,9 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		if err != nil {
 			return err
 		}
-		w.mu.Lock()
-		w.rules[path] = content
-		if name == ".gitattributes" && p.tree.outer {
-			w.attributes[path] = content
+		if err := w.keep(path, content, name == ".gitattributes" && p.tree.outer); err != nil {
+			return err
 		}
-		w.mu.Unlock()
 	}
 	if !tracked {
 		named := st.kind.regular() && w.exempt(path, false) || p.hidden && p.cache == ""
@@ -665,10 +663,11 @@ func (w *walk) readIgnore(d *folder, p *place, present bool) error {
 			return nil
 		}
 		if err == nil {
-			content, err = readAll(d, ".gitignore", nil)
-			w.mu.Lock()
-			w.rules[path] = content
-			w.mu.Unlock()
+			if content, err = readAll(d, ".gitignore", nil); err == nil {
+				if err := w.keep(path, content, false); err != nil {
+					return err
+				}
+			}
 		}
 		if err != nil && !gone(err) {
 			return w.fault(path, err)
@@ -684,6 +683,22 @@ func (w *walk) readIgnore(d *folder, p *place, present bool) error {
 		}
 	}
 	p.ignore = p.ignore.Under(strings.TrimSuffix(p.inside(path), ".gitignore"), content)
+	return nil
+}
+
+// maxRules bounds, in bytes, what all files that say how git takes others hold together: they are kept until the snapshot is made.
+const maxRules = 64 << 20
+
+// keep keeps the content of a file that says how git takes others.
+func (w *walk) keep(path string, content []byte, attributes bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.kept += len(content); w.kept > maxRules {
+		return &Error{Path: path, Err: fmt.Errorf("with it .gitattributes, .gitignore and .gitmodules files take more than %d MiB", maxRules>>20)}
+	}
+	if w.rules[path] = content; attributes {
+		w.attributes[path] = content
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -238,7 +239,7 @@ func (d *direct) readIndex(sparse bool) (Index, error) {
 	if err != nil {
 		return Index{}, errUnsure
 	}
-	idx, err := parseIndexFile(content, d.format)
+	idx, err := parseIndexFile(content, d.format, largestIndex)
 	if sparse && err == nil {
 		for _, e := range idx.list {
 			if e.SkipWorktree {
@@ -250,8 +251,8 @@ func (d *direct) readIndex(sparse bool) (Index, error) {
 }
 
 // parseIndexFile reads an index of version 2 to 4 without extensions that a reader must know. Like git it
-// does not look at the checksum.
-func parseIndexFile(content []byte, f ObjectFormat) (Index, error) {
+// does not look at the checksum. Its paths may take as many bytes as most: version 4 repeats a long one in a few.
+func parseIndexFile(content []byte, f ObjectFormat, most int) (Index, error) {
 	const stat = 40 // bytes of an entry before the object's name; the mode is at 24
 	size := f.Size()
 	if len(content) < 12+size || string(content[:4]) != "DIRC" {
@@ -306,6 +307,9 @@ func parseIndexFile(content []byte, f ObjectFormat) (Index, error) {
 		end := bytes.IndexByte(rest[at:], 0)
 		if end < 0 {
 			return Index{}, errUnsure
+		}
+		if names.Len()+len(prefix)+end > most {
+			return Index{}, fmt.Errorf("the paths of the index take more than %d MiB", most>>20)
 		}
 		begin := names.Len()
 		names.WriteString(prefix)

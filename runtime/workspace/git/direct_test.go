@@ -3,7 +3,9 @@ package git
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -253,7 +255,7 @@ func FuzzParseIndexFile(f *testing.F) {
 		run("update-index", "--no-skip-worktree", "a")
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		idx, err := parseIndexFile(content, FormatSHA1)
+		idx, err := parseIndexFile(content, FormatSHA1, largestIndex)
 		if err != nil {
 			return
 		}
@@ -273,4 +275,29 @@ func FuzzParseIndexFile(f *testing.F) {
 			t.Errorf("%+v, and git says %+v, %v", idx, want, err)
 		}
 	})
+}
+
+// TestLongPaths has an index of version 4 repeat a path of 4,000 bytes in a few: it is read, and is an error, and not for git to read, where its paths
+// take more than they may.
+func TestLongPaths(t *testing.T) {
+	const entries = 500
+	long := strings.Repeat(strings.Repeat("p", 249)+"/", 16)[:4000]
+	content := binary.BigEndian.AppendUint32([]byte("DIRC\x00\x00\x00\x04"), entries)
+	for i := range entries {
+		own, strip := fmt.Sprintf("%07d", i), byte(7)
+		if i == 0 {
+			own, strip = long+own, 0
+		}
+		entry := make([]byte, 62)
+		binary.BigEndian.PutUint32(entry[24:], 0o100644)
+		binary.BigEndian.PutUint16(entry[60:], 0xfff)
+		content = append(append(append(append(content, entry...), strip), own...), 0)
+	}
+	content = append(content, make([]byte, 20)...)
+	if idx, err := parseIndexFile(content, FormatSHA1, 4007*entries); err != nil || len(idx.list) != entries {
+		t.Errorf("%d entries, %v", len(idx.list), err)
+	}
+	if _, err := parseIndexFile(content, FormatSHA1, 4007*entries-1); err == nil || errors.Is(err, errUnsure) {
+		t.Errorf("more than it may: %v", err)
+	}
 }

@@ -767,7 +767,7 @@ func (r *Repository) Read(ctx context.Context) (Index, Config, error) {
 			return Index{}, c, err
 		}
 		idx, err := r.direct.readIndex(c.Sparse)
-		if err != nil {
+		if errors.Is(err, errUnsure) {
 			idx, err = r.ReadIndex(ctx, r.Root, Here(r.Root))
 		}
 		return idx, c, err

@@ -36,7 +36,7 @@ Trying a line runs it in the working tree, also with --check and --dry-run. File
 removes, tracked or not, are then put back as they were, uncommitted work included; their content
 when the line ended is copied to a folder that is printed. New files stay, and are listed. What
 a line does to files that git ignores, inside of .git, and outside of the project stays, too. --no-try
-runs no line.
+runs no line, but asks tools for their version, those of the project's virtual environment too.
 
 init overwrites nothing: if the files exist, it prints what is new.`
 
