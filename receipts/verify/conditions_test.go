@@ -84,6 +84,7 @@ func TestConditions(t *testing.T) {
 			tree.Exact = false
 			g.Tree, g.Beyond = &tree, []receipts.Datum{receipts.Text("x: filter=lie")}
 		}), commit, Stale, receipts.Inexact},
+		{"a commit, and no tree of git", gate(func(g *receipts.Gate) { g.Tree = &receipts.Tree{Bytes: treeA.Bytes} }), commit, Stale, receipts.NoTree},
 		{"a commit, and a member on a tree that is not exact", one(inexact), commit, Stale, receipts.Inexact},
 		{"a commit, and a member that left an exact tree", one(inexact, func(r *receipts.Receipt) { r.Workspace.After = &treeA }), commit, Stale, receipts.Inexact},
 		{"a commit, and another line on other files", func(m *maker) {

@@ -624,6 +624,9 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 	case g.Tree == nil:
 		res.no(Stale, receipts.NoTree, none, "the gate %s does not say what tree it is about", id)
 		return
+	case q.Commit && g.Tree.Tree == "":
+		res.no(Stale, receipts.NoTree, none, "the gate %s has no tree of git to compare the commit with: git did not answer when it was made, or there was no repository", id)
+		return
 	case !g.Tree.Matches(*q.Tree):
 		if q.Commit {
 			res.no(Stale, receipts.TreeChanged, none, "the commit has other files than the gate %s is about", id)

@@ -153,7 +153,7 @@ func (g git) environment(extra []string) []string {
 	return append(env, extra...)
 }
 
-// How long git may take: for a question, to list an index, which may be of a million files,
+// How long git may take: for a question, to list or look up the files of an index, which may be a million,
 // and where it runs the filters of a project over many files.
 const (
 	QuestionTime = 5 * time.Second
@@ -210,7 +210,7 @@ func Clip(line string) string {
 func (g git) Run(outer context.Context, dir string, extra []string, stdin []byte, args ...string) ([]byte, error) {
 	patience := QuestionTime
 	switch args[0] {
-	case "ls-files":
+	case "ls-files", "check-attr": // which is asked about each file
 		patience = listTime
 	case "update-index":
 		patience = filterTime
