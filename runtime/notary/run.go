@@ -64,6 +64,8 @@ func newRun(by Peer) *run {
 	return r
 }
 
+func (r *run) note(text string) { r.tell(&event{Kind: "note", Text: text}) }
+
 // tell appends an event. Of a result that is too large it leaves out the cases, and then all but its verdict.
 func (r *run) tell(e *event) {
 	f, err := frame(answer{Event: e})
@@ -271,7 +273,7 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*e
 	p.Plan.Script.Flags = spec.Flags
 	rec := recording.Open(m.Root, m.Caches, recording.Options{
 		Store: n.path(), Session: spec.Session, Nonce: spec.Nonce, Clean: !n.c.InPlace || spec.Prove, Helper: n.c.Room, Share: slices.Concat(m.Clean.Share, n.c.Share),
-		Environ: n.c.Environ, Private: n.c.Folder, Away: n.away, Confined: n.c.Facts.Mode != ModeNone, Asker: r.by.UID, Signer: n.signer, Slow: func() {}, Still: n.still, Git: n.git,
+		Environ: n.c.Environ, Private: n.c.Folder, Away: n.away, Confined: n.c.Facts.Mode != ModeNone, Asker: r.by.UID, Signer: n.signer, Slow: func() {}, Waits: r.note, Still: n.still, Git: n.git,
 	})
 	k := n.keeper(r)
 	defer func() {
@@ -305,11 +307,11 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*e
 	if spec.Prove {
 		return provedBy(ctx, prove.Options{
 			Program: p, Room: rec.Room(), Timeout: spec.Timeout, Public: rec.Secret.Text, Run: options,
-			Note: func(text string) { r.tell(&event{Kind: "note", Text: text}) },
+			Note: r.note,
 		}, ran)
 	}
 	for _, text := range rec.Begin(opt.Run, p.Script.Name) {
-		r.tell(&event{Kind: "note", Text: text})
+		r.note(text)
 	}
 	defer rec.End()
 	opt.Listen = (&listener{run: r, lines: report.Lines{Secret: rec.Secret}}).listen

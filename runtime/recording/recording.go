@@ -60,11 +60,12 @@ type Options struct {
 	// First is called once with the first snapshot, before any command runs, in a goroutine of its own; nil for nothing.
 	First func(*workspace.Snapshot)
 
-	Signer   *receipts.Signer // nil for none
-	Workers  note.Verifiers   // keys of others whose receipts a run takes in; nil for none
-	Patience time.Duration    // how long to wait for a store that another process holds; 0 for the store's own
-	Writing  string           // a file that the command writes while snapshots are taken; empty for none
-	Slow     func()           // is called once if a snapshot takes its time
+	Signer   *receipts.Signer  // nil for none
+	Workers  note.Verifiers    // keys of others whose receipts a run takes in; nil for none
+	Patience time.Duration     // how long to wait for a store that another process holds; 0 for the store's own
+	Writing  string            // a file that the command writes while snapshots are taken; empty for none
+	Slow     func()            // is called once if a snapshot takes its time
+	Waits    func(text string) // is called if the run waits for another one, with whom for; nil for nobody
 }
 
 // Paths returns the path of the store for a project at root, and its archive.
@@ -115,7 +116,7 @@ func Open(root string, caches []string, o Options) *Recording {
 		r.ahead = begin(workspace.NewTracker(root, w), o.Slow, o.Still, o.First)
 	}
 	if o.Clean {
-		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share, Git: o.Git}
+		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share, Git: o.Git, Waits: o.Waits}
 		if o.Private != "" {
 			room.Cache, room.Temp, room.Apart = filepath.Join(o.Private, "clean"), filepath.Join(o.Private, "tmp"), true
 			room.Away, room.Confined, room.Asker = o.Away, o.Confined, o.Asker
