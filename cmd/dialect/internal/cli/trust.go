@@ -22,7 +22,6 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
-	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 const trustLong = `Pin the matrix of this project, with all that it extends and the files that its bindings pin
@@ -92,11 +91,11 @@ func (f *trustFlags) trust(u *ui) error {
 	if err != nil {
 		state = policy.State{} // a damaged pin is made anew
 	}
-	s, err := workspace.Take(ctx, m.Root, workspace.Options{Caches: pm.Caches}) // its root is pinned, too
+	worktree, err := project.Worktree(ctx, pm)
 	if err != nil {
 		return exit.Failf(exit.Failed, "cannot take a snapshot of the working tree: %v", err)
 	}
-	state = state.At(s.Root)
+	state = state.At(worktree)
 	if f.show {
 		return showPin(u, old, state)
 	}
@@ -107,7 +106,7 @@ func (f *trustFlags) trust(u *ui) error {
 	case len(state.Changes) > 0:
 	case complaint != "":
 		fmt.Fprintln(u.Out, diag.Printable(complaint))
-	case old != nil && old.Worktree == s.Root:
+	case old != nil && old.Worktree == worktree:
 		fmt.Fprintf(u.Out, "nothing changes: it is pinned since %s\n", old.At.Format(time.DateOnly))
 		return nil
 	case state.Against != "":
@@ -129,7 +128,7 @@ func (f *trustFlags) trust(u *ui) error {
 			return exit.Status(exit.Failed)
 		}
 	}
-	pin, err := policy.New(pm, s.Root, time.Now(), func(f plan.File) bool { return project.Foreign(m.Root, f) })
+	pin, err := policy.New(pm, worktree, time.Now(), func(f plan.File) bool { return project.Foreign(m.Root, f) })
 	if err != nil {
 		return exit.Failf(exit.Failed, "%v", err)
 	}
