@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -226,5 +227,31 @@ func TestStateUnread(t *testing.T) {
 	}
 	if d, err := s.Gate(ctx, request("r-1", hs)); err != nil || !d.Passed() {
 		t.Errorf("without the file: %q, %v", reasons(d), err)
+	}
+}
+
+// TestLocked says of a store that another program has locked that it is: its records are there.
+func TestLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := openAt(t, path)
+	fill(t, s, "r-1", 1)
+	s.Close()
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=locking_mode(EXCLUSIVE)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{{ReadOnly: true}, {Existing: true}} {
+		o.BusyTimeout = 30 * time.Millisecond
+		if s, err := Open(ctx, path, o); err == nil {
+			s.Close()
+			t.Errorf("%+v: it was opened", o)
+		} else if !errors.Is(err, ErrBusy) {
+			t.Errorf("%+v: %v", o, err)
+		}
 	}
 }

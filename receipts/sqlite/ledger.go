@@ -165,12 +165,10 @@ func (l *Ledger) unusable(err error) error {
 	switch {
 	case err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
-	case isCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-		err = fmt.Errorf("%w: %w", ErrBusy, err)
 	case isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY): // its journal, in a folder that cannot be written
 		err = fmt.Errorf("%w: %w", fs.ErrPermission, err)
 	}
-	return &LedgerError{Path: l.path, Err: withRoom(err)}
+	return &LedgerError{Path: l.path, Err: withCause(err)}
 }
 
 // A Spending is hashes that are being spent. It holds the lock of the ledger.

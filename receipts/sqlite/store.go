@@ -54,9 +54,9 @@ import (
 // ErrNoStore is wrapped by the error of an Open that makes no store where there is none.
 var ErrNoStore = errors.New("there is no store")
 
-// ErrBusy is wrapped by the error of a store that another process is writing to, for longer
-// than [Options.BusyTimeout].
-var ErrBusy = errors.New("another process is writing to it")
+// ErrBusy is wrapped by the error of a store that another process has locked, for longer
+// than [Options.BusyTimeout]. Its records are there.
+var ErrBusy = errors.New("another process has it locked")
 
 // ErrNoRoom is wrapped by the error of a store that SQLite could not write to, or not open, since
 // no file on its disk can grow.
@@ -188,7 +188,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 			s, err = connect(ctx, abs, o, "&immutable=1")
 		}
 	}
-	return s, withRoom(err)
+	return s, withCause(err)
 }
 
 func connect(ctx context.Context, path string, o Options, extra string) (*Store, error) {
@@ -276,7 +276,7 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 	case app != applicationID:
 		return errForeign
 	case version < schemaVersion:
-		return fmt.Errorf("it was made by an older dialect (schema version %d, and this one knows %d): move it away", version, schemaVersion)
+		return fmt.Errorf("it was made by an older dialect (schema version %d, and this one knows %d)", version, schemaVersion)
 	case version != schemaVersion:
 		return fmt.Errorf("it has schema version %d, and this dialect knows %d: use a newer dialect", version, schemaVersion)
 	}
@@ -496,15 +496,15 @@ func (s *Store) unusable(err error) error {
 	if err == nil || errors.As(err, &u) || errors.As(err, &ledger) || errors.As(err, &lookup) || errors.As(err, &refused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	if isCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) {
-		err = fmt.Errorf("%w: %w", ErrBusy, err)
-	}
-	return &UnusableError{Path: s.path, Err: withRoom(err)}
+	return &UnusableError{Path: s.path, Err: withCause(err)}
 }
 
-// withRoom has an error of SQLite say that there is no room, where that is what it means.
-func withRoom(err error) error {
-	if isNoRoom(err) {
+// withCause has an error of SQLite say that another process has the file locked, or that there is no room, where that is what it means.
+func withCause(err error) error {
+	switch {
+	case isCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL): // the last of the index of the WAL
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	case isNoRoom(err):
 		return fmt.Errorf("%w: %w", ErrNoRoom, err)
 	}
 	return err

@@ -90,9 +90,9 @@ type Options struct {
 	// the directories in shown; nil for none.
 	Apart func(shown ...string) (*process.Room, error)
 
-	// Policy says what the producer compared the matrix with; see [receipts.Gate]. It
-	// is called once, at the first gate. nil means "unpinned".
-	Policy func() string
+	// Policy says what the producer compared the matrix with; see [receipts.Gate]. It is called at each gate, with the root of the
+	// snapshot that the gate is about; empty for none. nil means "unpinned".
+	Policy func(root string) string
 
 	// Signer is the id of the key that the store signs with; empty if it signs nothing.
 	Signer string
@@ -192,7 +192,6 @@ type Executor struct {
 	names    *names
 	trees    trees
 	rules    string      // see [policy.Outer]
-	policy   string      // that Options.Policy said; empty before it was asked
 	told     atomic.Bool // that the clean checkout was set up
 	began    time.Time
 
@@ -219,7 +218,7 @@ func New(ending, killed context.Context, p *plan.Plan, o Options, m Meter) *Exec
 		o.Root = p.Matrix.Root
 	}
 	if o.Policy == nil {
-		o.Policy = func() string { return receipts.PolicyUnpinned }
+		o.Policy = func(string) string { return receipts.PolicyUnpinned }
 	}
 	if o.Room != nil {
 		o.Workspace = o.Room

@@ -183,9 +183,13 @@ func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Exp
 		Final: g.Final, Part: x.plan.Script.Part,
 		Script: parseHash(x.plan.Script.SHA256), Matrix: parseHash(x.plan.Matrix.SHA256),
 		Covers: covers(x.before(a)), Expect: expect,
-		Policy: x.askPolicy(), Parent: x.opt.Parent, Retries: x.plan.Matrix.Retries, Env: x.plan.Matrix.Env, AcceptFlaky: x.opt.AcceptFlaky, By: x.opt.By,
+		Parent: x.opt.Parent, Retries: x.plan.Matrix.Retries, Env: x.plan.Matrix.Env, AcceptFlaky: x.opt.AcceptFlaky, By: x.opt.By,
 	}
-	if req.Policy == "" {
+	root := ""
+	if tested != nil {
+		root = tested.Root
+	}
+	if req.Policy = x.askPolicy(root); req.Policy == "" {
 		g.Verdict, g.Detail = GateNotRun, "the run was cut short"
 		return nil
 	}
@@ -287,18 +291,17 @@ func Beyond(req *receipts.GateRequest, s *workspace.Snapshot, unseen []string) (
 	return reasons
 }
 
-// askPolicy asks for the policy once. What answers may wait for git; a run that is cut short
+// askPolicy asks for the policy. What answers may wait for git; a run that is cut short
 // does not, and has no gate then.
-func (x *Executor) askPolicy() string {
-	if x.policy == "" {
-		answer := make(chan string, 1)
-		go func() { answer <- x.opt.Policy() }()
-		select {
-		case x.policy = <-answer:
-		case <-x.ending.Done():
-		}
+func (x *Executor) askPolicy(root string) string {
+	answer := make(chan string, 1)
+	go func() { answer <- x.opt.Policy(root) }()
+	select {
+	case policy := <-answer:
+		return policy
+	case <-x.ending.Done():
+		return ""
 	}
-	return x.policy
 }
 
 // before are the lines before a gate.

@@ -3,6 +3,7 @@
 package cleanroom
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -492,11 +493,15 @@ const maxKept = 3
 // again is how long a run waits until it looks once more whether another has installed the same.
 const again = 50 * time.Millisecond
 
+// setupPatience is how long a run waits for the setup of another one, which would be the same. A setup fetches what lock files name, which takes minutes
+// at most on most machines. Who holds the lock for longer may be stopped, or have nothing to do with a setup; a second setup costs time and the network, no more.
+const setupPatience = 5 * time.Minute
+
 // A maker installs, into a directory that is there, and returns what is in it.
 type maker func(dir string) ([]workspace.File, error)
 
 // obtain finds what was installed for the key of in, or has it made, and holds it until the room is closed: nobody removes it meanwhile.
-// Two runs make it once: the second waits for the first. What is kept is read again, and made again if it is not what its manifest says.
+// Two runs make it once: the second waits for the first, as long as [setupPatience], and then makes its own. After a sixtieth of that it says so. What is kept is read again, and made again if it is not what its manifest says.
 func (r *Room) obtain(ctx context.Context, in *installed, made maker) error {
 	parent := filepath.Join(r.o.Cache, "setup")
 	if r.o.Cache == "" || below(r.snapshot.Root, r.o.Cache) || os.MkdirAll(parent, 0o700) != nil {
@@ -505,6 +510,8 @@ func (r *Room) obtain(ctx context.Context, in *installed, made maker) error {
 	name := sha256.Sum256([]byte(r.snapshot.Root))
 	prefix := hex.EncodeToString(name[:8]) + "-"
 	dir := filepath.Join(parent, prefix+hex.EncodeToString(in.Key[:16]))
+	patience := cmp.Or(r.o.patience, setupPatience)
+	late, told := time.After(patience), time.After(patience/60)
 	for {
 		lock, err := lockable(dir)
 		if err != nil {
@@ -532,6 +539,12 @@ func (r *Room) obtain(ctx context.Context, in *installed, made maker) error {
 		lock.Close()
 		select {
 		case <-time.After(again):
+		case <-told:
+			if r.o.Waits != nil {
+				r.o.Waits(fmt.Sprintf("waiting for the setup of another run, which has %s locked; after %v this run makes its own", dir, patience))
+			}
+		case <-late:
+			return r.installOwn(in, made)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/command-dialect/dialect/runtime/overlay"
 	files "github.com/command-dialect/dialect/runtime/place"
@@ -55,6 +56,9 @@ type Options struct {
 	Sealed func(sum [32]byte, seal string) bool
 
 	Git git.Runner // starts git; nil for this process
+
+	Waits    func(text string) // is called once the room has waited a while for the setup of another run, with whom it waits for; nil for nobody
+	patience time.Duration     // how long it waits; 0 for setupPatience
 
 	// Share are directories and files of the machine that commands see: see plan.Clean.
 	Share []string

@@ -682,3 +682,41 @@ func TestSetupUnclassified(t *testing.T) {
 		t.Errorf("%+v: %s", in, out)
 	}
 }
+
+// A run does not wait for ever for what has the folder of a setup locked, which need not be a run: it says so, and makes its own.
+func TestSetupLocked(t *testing.T) {
+	p := newPackaged(t, "mkdir modules; echo a > modules/a")
+	r, _ := p.room(t)
+	r.Close()
+	for _, how := range []int{syscall.LOCK_EX, syscall.LOCK_SH} {
+		dir := filepath.Join(Cache(), "setup", p.left(t)[0])
+		if how == syscall.LOCK_SH { // of one that nobody makes
+			if err := os.Remove(filepath.Join(dir, "manifest.json")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := os.Open(dir)
+		if err == nil {
+			err = syscall.Flock(int(f.Fd()), how)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		p.o.patience, p.o.Waits = 600*time.Millisecond, func(text string) { said = append(said, text) }
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		r, in, err := p.install(t, ctx)
+		cancel()
+		if err != nil || in.Kept {
+			t.Fatalf("%+v, %v", in, err)
+		}
+		if out, _ := sh(t, r, "cat modules/a"); out != "a\n" {
+			t.Errorf("%q", out)
+		}
+		if len(said) != 1 || said[0] != "waiting for the setup of another run, which has "+dir+" locked; after 600ms this run makes its own" {
+			t.Errorf("%q", said)
+		}
+		r.Close()
+		f.Close()
+	}
+}

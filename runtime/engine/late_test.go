@@ -110,7 +110,7 @@ func TestPolicyThatDoesNotAnswer(t *testing.T) {
 	began := time.Now()
 	o := run(t, b.plan(b.sh("a", "exit 0")), engine.Options{
 		Budget:  plan.Budget{Timeout: 300 * time.Millisecond},
-		Options: attempt.Options{Store: open(t, t.TempDir()), Policy: func() string { <-never; return "unpinned" }},
+		Options: attempt.Options{Store: open(t, t.TempDir()), Policy: func(string) string { <-never; return "unpinned" }},
 	})
 	if took := time.Since(began); took > 30*time.Second || o.Gate.Verdict != attempt.GateNotRun || o.ExitStatus() == 0 {
 		t.Errorf("after %v: gate %s, exit status %d", took, o.Gate.Verdict, o.ExitStatus())

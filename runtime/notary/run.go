@@ -64,6 +64,8 @@ func newRun(by Peer) *run {
 	return r
 }
 
+func (r *run) note(text string) { r.tell(&event{Kind: "note", Text: text}) }
+
 // tell appends an event. Of a result that is too large it leaves out the cases, and then all but its verdict.
 func (r *run) tell(e *event) {
 	f, err := frame(answer{Event: e})
@@ -271,7 +273,7 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*e
 	p.Plan.Script.Flags = spec.Flags
 	rec := recording.Open(m.Root, m.Caches, recording.Options{
 		Store: n.path(), Session: spec.Session, Nonce: spec.Nonce, Clean: !n.c.InPlace || spec.Prove, Helper: n.c.Room, Share: slices.Concat(m.Clean.Share, n.c.Share),
-		Environ: n.c.Environ, Private: n.c.Folder, Away: n.away, Confined: n.c.Facts.Mode != ModeNone, Asker: r.by.UID, Signer: n.signer, Slow: func() {}, Still: n.still, Git: n.git,
+		Environ: n.c.Environ, Private: n.c.Folder, Away: n.away, Confined: n.c.Facts.Mode != ModeNone, Asker: r.by.UID, Signer: n.signer, Slow: func() {}, Waits: r.note, Still: n.still, Git: n.git,
 	})
 	k := n.keeper(r)
 	defer func() {
@@ -289,7 +291,7 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*e
 		opt.Jobs = least(n.c.Jobs, spec.Jobs)
 		b := part.Budget
 		opt.Budget = plan.Budget{Timeout: least(b.Timeout, spec.Timeout), Stall: least(b.Stall, spec.Stall), MaxOutput: least(b.MaxOutput, spec.MaxOutput)}
-		opt.Policy, opt.JobControl = func() string { return policy }, &r.control
+		opt.Policy, opt.JobControl = policy, &r.control
 		return opt
 	}
 	opt := options(p.Plan)
@@ -305,11 +307,11 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*e
 	if spec.Prove {
 		return provedBy(ctx, prove.Options{
 			Program: p, Room: rec.Room(), Timeout: spec.Timeout, Public: rec.Secret.Text, Run: options,
-			Note: func(text string) { r.tell(&event{Kind: "note", Text: text}) },
+			Note: r.note,
 		}, ran)
 	}
 	for _, text := range rec.Begin(opt.Run, p.Script.Name) {
-		r.tell(&event{Kind: "note", Text: text})
+		r.note(text)
 	}
 	defer rec.End()
 	opt.Listen = (&listener{run: r, lines: report.Lines{Secret: rec.Secret}}).listen
@@ -363,7 +365,7 @@ func least[T int | int64 | time.Duration](a, b T) T {
 }
 
 // bind reads the rules and binds a script to them. What the asker says of paths is where it looks, within the tree.
-func (n *Notary) bind(ctx context.Context, spec *Spec) (*project.Program, string, *Refused) {
+func (n *Notary) bind(ctx context.Context, spec *Spec) (*project.Program, func(root string) string, *Refused) {
 	s := &project.Script{
 		Name: spec.Name, Path: spec.Path, Line: spec.Line, Member: spec.Member, Part: spec.Part, Text: spec.Script, Folder: spec.Folder,
 		Env: lookup(n.c.Environ),
@@ -376,17 +378,17 @@ func (n *Notary) bind(ctx context.Context, spec *Spec) (*project.Program, string
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return nil, "", refuse("the notary cannot look for the matrix: %v", err)
+		return nil, nil, refuse("the notary cannot look for the matrix: %v", err)
 	}
 	if _, in := git.Within(n.tree, dir); !in {
-		return nil, "", refuse("%s is not in %s, which is the working tree of this notary", dir, n.tree)
+		return nil, nil, refuse("%s is not in %s, which is the working tree of this notary", dir, n.tree)
 	}
 	p, err := project.Load(s, "")
 	if err != nil {
-		return nil, "", refuse("the notary: %v", err)
+		return nil, nil, refuse("the notary: %v", err)
 	}
 	if root, err := filepath.EvalSymlinks(p.Matrix.Root); err != nil || !within(n.tree, root) {
-		return nil, "", refuse("the matrix %s is not in %s, which is the working tree of this notary", p.Matrix.Path, n.tree)
+		return nil, nil, refuse("the matrix %s is not in %s, which is the working tree of this notary", p.Matrix.Path, n.tree)
 	}
 	vars := spec.Vars
 	if vars == nil {
@@ -394,29 +396,29 @@ func (n *Notary) bind(ctx context.Context, spec *Spec) (*project.Program, string
 	}
 	p.Resolve(vars, spec.Lines)
 	if p.Findings.Count(diag.Error) > 0 || p.Plan == nil {
-		return nil, "", refuse("the notary cannot bind %s: %s", diag.Printable(spec.Name), p.Findings.Summary())
+		return nil, nil, refuse("the notary cannot bind %s: %s", diag.Printable(spec.Name), p.Findings.Summary())
 	}
 	if text := foreign(p.Plan.Steps); text != "" {
-		return nil, "", refuse("%s", text)
+		return nil, nil, refuse("%s", text)
 	}
 	if text := n.edited(p.Plan.Matrix); text != "" {
-		return nil, "", &Refused{Text: text, Hint: "a person changes the rules: commit them, and start the session again", Rules: true}
+		return nil, nil, &Refused{Text: text, Hint: "a person changes the rules: commit them, and start the session again", Rules: true}
 	}
-	policy := receipts.PolicyUnpinned
+	policy := func(string) string { return receipts.PolicyUnpinned }
 	if n.baseline != "" {
 		_, _, state, err := project.Trusted(ctx, n.git, p.Matrix, n.baseline, dir)
 		if err != nil {
-			return nil, "", refuse("the rules cannot be compared with the baseline: %v", err)
+			return nil, nil, refuse("the rules cannot be compared with the baseline: %v", err)
 		}
 		if text := state.Complaint(); text != "" || state.New {
 			if text == "" {
 				text = "the baseline has no " + place.Short(p.Matrix.Path)
 			}
-			return nil, "", &Refused{Text: text, Hint: "a person changes the rules: commit them, and start the session again", Rules: true}
+			return nil, nil, &Refused{Text: text, Hint: "a person changes the rules: commit them, and start the session again", Rules: true}
 		}
-		policy = state.Name()
+		policy = func(root string) string { return state.At(root).Name() }
 	} else if n.matrix != p.Matrix.Path {
-		return nil, "", &Refused{Text: place.Short(p.Matrix.Path) + " was not there when the session began", Hint: "start the session again", Rules: true}
+		return nil, nil, &Refused{Text: place.Short(p.Matrix.Path) + " was not there when the session began", Hint: "start the session again", Rules: true}
 	}
 	return p, policy, nil
 }

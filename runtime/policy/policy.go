@@ -16,10 +16,10 @@
 //	b, err := policy.Open(ctx, nil, present, base)
 //	trusted := load(b.ReadFile) // a matrix, with the loader that loaded present
 //	state := b.Compare(present, trusted)
-//	state = b.See(state, present, snapshot.Lookup)
+//	state = b.See(state.At(snapshot.Root), present, snapshot.Lookup)
 //
-// Compare is about content. See is about where that content was: a snapshot has to see the files
-// change, and they have to be read through the links that the baseline has.
+// Compare is about content. At and See are about where that content was: the project has to be part of the working tree that the baseline
+// has it in, a snapshot has to see the files change, and they have to be read through the links that the baseline has.
 //
 // What a verification requires, and the digest that a gate has to carry, are those of trusted.
 //
@@ -27,7 +27,7 @@
 //
 // A pin is a file in the configuration of the user who verifies, beside the project and not in
 // it: <config>/dialect/trust/<project>.json. It holds the content of the files, so that what changed
-// can be shown. Who can write there can pin their own rules, and the agent of a user who runs
+// can be shown, and the root of the working tree that counts. Who can write there can pin their own rules, and the agent of a user who runs
 // it without a sandbox can. A pin protects from an agent that runs as another user, or cannot
 // reach the folder. A pin that another user owns or could write is refused.
 package policy
@@ -73,6 +73,7 @@ type Baseline struct {
 	Name   string // for people: "origin/main", "HEAD", "the pin of 2026-11-20"
 	Commit string // full hash, for Base and Head
 
+	root  string // of the working tree that it has the project in; empty if nothing says
 	read  func(path string) ([]byte, error)
 	look  func(path string) (workspace.Found, error) // nil if it is not a commit
 	aside map[string]bool                            // files whose content is not to be shown, by path
@@ -90,7 +91,9 @@ func Open(ctx context.Context, run git.Runner, m plan.Matrix, base string) (*Bas
 			return nil, err
 		}
 		if pin != nil {
-			return pin.baseline(), nil
+			b := pin.baseline()
+			b.fault = workspace.Broken(ctx, m.Root, workspace.Options{Git: run})
+			return b, ctx.Err()
 		}
 	}
 	b := &Baseline{Kind: Base, Name: base}
@@ -104,7 +107,7 @@ func Open(ctx context.Context, run git.Runner, m plan.Matrix, base string) (*Bas
 	c, err := workspace.Resolve(ctx, m.Root, b.Name, workspace.Options{Git: run}, paths...)
 	switch {
 	case err == nil:
-		b.Commit = c.ID
+		b.Commit, b.root = c.ID, c.Root()
 		b.read = func(path string) ([]byte, error) { return c.ReadFile(ctx, path) }
 		b.look = func(path string) (workspace.Found, error) { return c.Lookup(ctx, path) }
 	case errors.Is(err, workspace.ErrAltered):
@@ -176,6 +179,9 @@ type State struct {
 	Elsewhere string
 	// Above is, where that is the complaint, the path of the matrix that HEAD has above the folder of one that is new.
 	Above string
+
+	root  string // of the working tree that the baseline has the project in; empty if it does not have it, or nothing says
+	apart string // a complaint that the files are those of another working tree; see [State.At]
 }
 
 // Has reports whether the baseline is a commit, and has something at an absolute path, a link
@@ -228,6 +234,9 @@ func (b *Baseline) Compare(present, trusted plan.Matrix) State {
 		return s
 	}
 	old, now := byPath(trusted.Files), byPath(present.Files)
+	if b.Kind == Pinned || there(old[present.Path]) {
+		s.root = b.root
+	}
 	for _, f := range slices.Concat(present.Files, trusted.Files) {
 		was, is := old[f.Path], now[f.Path]
 		delete(old, f.Path)
@@ -280,6 +289,20 @@ func content(f *plan.File) []byte {
 	return f.Content
 }
 
+// At adds to a comparison where the files are that are asked about: root is the root of their snapshot, or of the working tree
+// of their commit; empty for none. Files beside the project count only if it is part of the working tree that the baseline has it in. What takes it out
+// of that is in no digest then: an ignore file of the repository that names the folder of the project, a .git that is gone, broken or new.
+func (s State) At(root string) State {
+	if s.root != "" && root != "" && root != s.root {
+		s.apart = fmt.Sprintf("%s has this project in the working tree at %s, and the files that count now are those below %s: an ignore file names its folder, or a .git is gone, broken or new",
+			s.Against, s.root, root)
+	}
+	return s
+}
+
+// Apart reports whether that is the complaint.
+func (s State) Apart() bool { return s.Elsewhere == "" && s.apart != "" }
+
 // Name is the state in the words of a gate receipt.
 func (s State) Name() string {
 	switch {
@@ -299,6 +322,8 @@ func (s State) Complaint() string {
 	switch {
 	case s.Elsewhere != "":
 		return s.Elsewhere
+	case s.apart != "":
+		return s.apart
 	case s.Unknown != "":
 		return fmt.Sprintf("cannot compare the matrix with %s: %s", s.Against, s.Unknown)
 	case s.Lacks:
@@ -343,7 +368,7 @@ func (c Change) lineEnds() bool {
 // LineEnds reports whether the rules differ from the baseline's in nothing but the ends of lines. That is a difference: a program that a binding pins
 // may mean another one by them.
 func (s State) LineEnds() bool {
-	return s.Unknown == "" && s.Elsewhere == "" && len(s.Changes) > 0 && !slices.ContainsFunc(s.Changes, func(c Change) bool { return !c.lineEnds() })
+	return s.Unknown == "" && s.Elsewhere == "" && s.apart == "" && len(s.Changes) > 0 && !slices.ContainsFunc(s.Changes, func(c Change) bool { return !c.lineEnds() })
 }
 
 // A Loader loads the matrix that is to be compared, with read in the place of the disk.
@@ -444,10 +469,12 @@ func linked(links []string) string {
 
 // A Pin is a policy that a user trusts.
 type Pin struct {
-	Root   string        `json:"root"`
-	At     time.Time     `json:"at"`
-	Matrix receipts.Hash `json:"matrix"`
-	Files  []File        `json:"files"`
+	Root string `json:"root"`
+	// Worktree is the root of the snapshot of the project, without links; empty in a pin that an older dialect made.
+	Worktree string        `json:"worktree,omitempty"`
+	At       time.Time     `json:"at"`
+	Matrix   receipts.Hash `json:"matrix"`
+	Files    []File        `json:"files"`
 }
 
 // A File is a file of a pin.
@@ -460,9 +487,10 @@ type File struct {
 // SHA256 is the digest of the content.
 func (f File) SHA256() receipts.Hash { return sha256.Sum256(f.Content) }
 
-// New makes the pin of a matrix, of the bytes that it was loaded from. foreign says which of its files are not to be shown; nil for none.
-func New(m plan.Matrix, at time.Time, foreign func(plan.File) bool) (*Pin, error) {
-	p := &Pin{Root: m.Root, At: at.UTC().Truncate(time.Second)}
+// New makes the pin of a matrix, of the bytes that it was loaded from, whose project is part of the working tree at worktree. foreign says which of its
+// files are not to be shown; nil for none.
+func New(m plan.Matrix, worktree string, at time.Time, foreign func(plan.File) bool) (*Pin, error) {
+	p := &Pin{Root: m.Root, Worktree: worktree, At: at.UTC().Truncate(time.Second)}
 	var err error
 	if p.Matrix, err = receipts.ParseHash(m.SHA256); err != nil {
 		return nil, err
@@ -485,7 +513,7 @@ func (p *Pin) baseline() *Baseline {
 		path := filepath.Join(p.Root, filepath.FromSlash(f.Path))
 		files[path], aside[path] = f.Content, f.Foreign
 	}
-	return &Baseline{Kind: Pinned, Name: "the pin of " + p.At.Format(time.DateOnly), aside: aside, read: func(path string) ([]byte, error) {
+	return &Baseline{Kind: Pinned, Name: "the pin of " + p.At.Format(time.DateOnly), root: p.Worktree, aside: aside, read: func(path string) ([]byte, error) {
 		text, ok := files[path]
 		if !ok {
 			return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}

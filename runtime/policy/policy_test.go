@@ -114,7 +114,7 @@ func TestCheck(t *testing.T) {
 	check(t, m, "", "unpinned", "")
 	check(t, m, "base", "changed", "not that of base: Makefile differs")
 
-	pin, err := New(load(t, m, nil), time.Now(), nil)
+	pin, err := New(load(t, m, nil), "", time.Now(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestEachFile(t *testing.T) {
 				rev := base
 				if base == "the pin" {
 					rev = ""
-					pin, err := New(load(t, m, nil), time.Now(), nil)
+					pin, err := New(load(t, m, nil), "", time.Now(), nil)
 					if err == nil {
 						_, err = pin.Save()
 					}
@@ -317,7 +317,7 @@ func TestNew(t *testing.T) {
 // A pin without the matrix, and one of another project, are no way to a new matrix.
 func TestOtherPin(t *testing.T) {
 	dir, m := project(t, true)
-	pin, err := New(load(t, m, nil), time.Now(), nil)
+	pin, err := New(load(t, m, nil), "", time.Now(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +401,7 @@ func TestOverwritten(t *testing.T) {
 // A pin that somebody else could have made does not count.
 func TestPinOfOthers(t *testing.T) {
 	dir, m := project(t, true)
-	pin, err := New(load(t, m, nil), time.Now(), nil)
+	pin, err := New(load(t, m, nil), "", time.Now(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -538,7 +538,7 @@ func TestUnseen(t *testing.T) {
 				t.Fatal(err)
 			}
 			look := func(path string) (workspace.Found, error) { return snap.Lookup(path), nil }
-			pin, err := New(present, time.Now(), nil)
+			pin, err := New(present, "", time.Now(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -617,7 +617,7 @@ func TestPinAndLinks(t *testing.T) {
 	}
 	through := filepath.Join(link, "routing.toml")
 	for _, path := range []string{m, through} {
-		pin, err := New(load(t, path, nil), time.Now(), nil)
+		pin, err := New(load(t, path, nil), "", time.Now(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -635,7 +635,7 @@ func TestPinAndLinks(t *testing.T) {
 		}
 		check(t, m, "", "unpinned", "")
 	}
-	pin, err := New(load(t, m, nil), time.Now(), nil)
+	pin, err := New(load(t, m, nil), "", time.Now(), nil)
 	if err == nil {
 		_, err = pin.Save()
 	}
@@ -649,7 +649,7 @@ func TestPinAndLinks(t *testing.T) {
 	// A link that was pinned through, and leads to a copy of the project now.
 	other := filepath.Join(t.TempDir(), "link")
 	sh(t, filepath.Dir(dir), "ln -s "+dir+".moved "+other+" && cp -r "+dir+".moved "+dir+".copy")
-	if pin, err = New(load(t, filepath.Join(other, "routing.toml"), nil), time.Now(), nil); err == nil {
+	if pin, err = New(load(t, filepath.Join(other, "routing.toml"), nil), "", time.Now(), nil); err == nil {
 		_, err = pin.Save()
 	}
 	if err != nil {
@@ -660,4 +660,24 @@ func TestPinAndLinks(t *testing.T) {
 	if s, err := state(t, filepath.Join(other, "routing.toml"), ""); err == nil || !strings.Contains(err.Error(), "it now links to") {
 		t.Errorf("%+v, %v", s, err)
 	}
+}
+
+// TestOldPin: a pin that does not say which working tree counts holds in any, but not where git takes a repository for none.
+func TestOldPin(t *testing.T) {
+	dir, m := project(t, true)
+	pin, err := New(load(t, m, nil), "", time.Now(), nil)
+	if err == nil {
+		_, err = pin.Save()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, m, "", "pinned", "")
+	if s, _ := state(t, m, ""); s.At("/elsewhere").Complaint() != "" {
+		t.Error(s.At("/elsewhere").Complaint())
+	}
+	sh(t, dir, "mv .git/HEAD .git/was")
+	check(t, m, "", "changed", "git does not take "+dir+"/.git for a repository")
+	sh(t, dir, "mv .git .kept")
+	check(t, m, "", "pinned", "")
 }

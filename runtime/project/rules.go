@@ -390,6 +390,15 @@ func Check(ctx context.Context, m plan.Matrix, base string) (policy.State, error
 	})
 }
 
+// Worktree returns the root of the files that count for the project of a matrix, as a snapshot of them has it: a pin names it.
+func Worktree(ctx context.Context, m plan.Matrix) (string, error) {
+	s, err := workspace.Take(ctx, m.Root, workspace.Options{Caches: m.Caches})
+	if err != nil {
+		return "", err
+	}
+	return s.Root, nil
+}
+
 // Rules returns the paths of the files that a matrix is made of, its pins included.
 func Rules(m plan.Matrix) (paths []string) {
 	for _, f := range m.Files {

@@ -26,6 +26,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/redact"
@@ -59,11 +60,12 @@ type Options struct {
 	// First is called once with the first snapshot, before any command runs, in a goroutine of its own; nil for nothing.
 	First func(*workspace.Snapshot)
 
-	Signer   *receipts.Signer // nil for none
-	Workers  note.Verifiers   // keys of others whose receipts a run takes in; nil for none
-	Patience time.Duration    // how long to wait for a store that another process holds; 0 for the store's own
-	Writing  string           // a file that the command writes while snapshots are taken; empty for none
-	Slow     func()           // is called once if a snapshot takes its time
+	Signer   *receipts.Signer  // nil for none
+	Workers  note.Verifiers    // keys of others whose receipts a run takes in; nil for none
+	Patience time.Duration     // how long to wait for a store that another process holds; 0 for the store's own
+	Writing  string            // a file that the command writes while snapshots are taken; empty for none
+	Slow     func()            // is called once if a snapshot takes its time
+	Waits    func(text string) // is called if the run waits for another one, with whom for; nil for nobody
 }
 
 // Paths returns the path of the store for a project at root, and its archive.
@@ -114,7 +116,7 @@ func Open(root string, caches []string, o Options) *Recording {
 		r.ahead = begin(workspace.NewTracker(root, w), o.Slow, o.Still, o.First)
 	}
 	if o.Clean {
-		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share, Git: o.Git}
+		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share, Git: o.Git, Waits: o.Waits}
 		if o.Private != "" {
 			room.Cache, room.Temp, room.Apart = filepath.Join(o.Private, "clean"), filepath.Join(o.Private, "tmp"), true
 			room.Away, room.Confined, room.Asker = o.Away, o.Confined, o.Asker
@@ -368,7 +370,7 @@ const closeGrace = time.Second
 // Policy compares the matrix with the commit base, within the timeout of the run, 0 for none, or, without a base,
 // with the baseline, beside the run; the function that it returns waits for the answer then. The run
 // is the producer's own: its gate receipt says that the policy changed, and the verifier refuses it.
-func Policy(ctx context.Context, m plan.Matrix, base string, timeout time.Duration) (func() string, error) {
+func Policy(ctx context.Context, m plan.Matrix, base string, timeout time.Duration) (func(root string) string, error) {
 	if base != "" {
 		within := ctx
 		if timeout > 0 {
@@ -383,22 +385,24 @@ func Policy(ctx context.Context, m plan.Matrix, base string, timeout time.Durati
 		if err != nil {
 			return nil, fmt.Errorf("--base: %w", err)
 		}
-		return s.Name, nil
+		return func(root string) string { return s.At(root).Name() }, nil
 	}
-	answer := make(chan string, 1)
-	go func() { answer <- ownPolicy(ctx, m) }()
-	return func() string { return <-answer }, nil
+	own := sync.OnceValue(func() policy.State { return ownPolicy(ctx, m) })
+	go own()
+	return func(root string) string { return own().At(root).Name() }, nil
 }
 
-func ownPolicy(ctx context.Context, m plan.Matrix) string {
-	if s, err := project.Check(ctx, m, ""); err == nil {
-		return s.Name()
+func ownPolicy(ctx context.Context, m plan.Matrix) policy.State {
+	s, err := project.Check(ctx, m, "")
+	if err == nil {
+		return s
 	}
 	// Where no pin can be looked for, HEAD is what there is.
-	if s, err := project.Check(ctx, m, "HEAD"); err != nil || s.Complaint() != "" {
-		return receipts.PolicyChanged
+	if s, err = project.Check(ctx, m, "HEAD"); err != nil {
+		s.Unknown = err.Error()
 	}
-	return receipts.PolicyUnpinned
+	s.Pinned = false
+	return s
 }
 
 // An ahead takes the first snapshot while the store is opened, and says once if one

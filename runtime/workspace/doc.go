@@ -28,7 +28,8 @@
 // A submodule is gone into, under its own index and its own tracked ignore files;
 // so is a nested repository that is not a submodule, where nothing is hidden. Without
 // a repository, or in one that ignores the project's directory altogether, all
-// files below the directory count except caches.
+// files below the directory count except caches. Whether that is as the verifier
+// trusts it, package policy asks ([Snapshot.Root]).
 //
 // # The two digests
 //

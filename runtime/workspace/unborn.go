@@ -13,6 +13,28 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
+// Broken returns an error if dir is in no repository, and there is a .git that git does not take for one: its files count no more, but for those below dir.
+func Broken(ctx context.Context, dir string, o Options) error {
+	dir, err := physical(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := git.Discover(ctx, o.Git, dir); errors.Is(err, git.ErrNoRepository) {
+		return broken(dir)
+	}
+	return nil
+}
+
+func broken(dir string) error {
+	for root := range regular.Above(dir) {
+		name := filepath.Join(root, ".git")
+		if list, err := os.ReadDir(name); err == nil && len(list) > 0 {
+			return fmt.Errorf("git does not take %s for a repository", git.Display(name))
+		}
+	}
+	return nil
+}
+
 // Unborn returns nil if nothing was ever committed where dir is, as far as anything there shows: it is in no repository, or HEAD is a branch
 // to come of one that has no commit. Else the error says what shows it. That HEAD names no commit does not: anyone who takes away
 // a file of the repository can bring that about.
@@ -23,13 +45,7 @@ func Unborn(ctx context.Context, dir string, o Options) error {
 	}
 	r, err := git.Discover(ctx, o.Git, dir)
 	if errors.Is(err, git.ErrNoRepository) {
-		for root := range regular.Above(dir) {
-			name := filepath.Join(root, ".git")
-			if list, err := os.ReadDir(name); err == nil && len(list) > 0 {
-				return fmt.Errorf("git does not take %s for a repository", git.Display(name))
-			}
-		}
-		return nil
+		return broken(dir)
 	}
 	if err != nil {
 		return err

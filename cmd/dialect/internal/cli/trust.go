@@ -26,7 +26,8 @@ import (
 
 const trustLong = `Pin the matrix of this project, with all that it extends and the files that its bindings pin
 (pins = [...]), in your own configuration, outside of the project. From then on "verify",
-"consume" and "gate" refuse receipts of runs under another matrix.
+"consume" and "gate" refuse receipts of runs under another matrix, or where the project is part
+of another working tree than now: files beside it would not count.
 
 The command first shows what changed since your last pin, or since HEAD. On a terminal it asks;
 elsewhere it needs --yes.
@@ -90,17 +91,25 @@ func (f *trustFlags) trust(u *ui) error {
 	if err != nil {
 		state = policy.State{} // a damaged pin is made anew
 	}
+	worktree, err := project.Worktree(ctx, pm)
+	if err != nil {
+		return exit.Failf(exit.Failed, "cannot take a snapshot of the working tree: %v", err)
+	}
+	state = state.At(worktree)
 	if f.show {
 		return showPin(u, old, state)
 	}
 	if err := u.Changes(state.Changes); err != nil {
 		return err
 	}
-	if len(state.Changes) == 0 && old != nil {
+	switch complaint := state.Complaint(); {
+	case len(state.Changes) > 0:
+	case complaint != "":
+		fmt.Fprintln(u.Out, diag.Printable(complaint))
+	case old != nil && old.Worktree == worktree:
 		fmt.Fprintf(u.Out, "nothing changes: it is pinned since %s\n", old.At.Format(time.DateOnly))
 		return nil
-	}
-	if len(state.Changes) == 0 && state.Against != "" {
+	case state.Against != "":
 		fmt.Fprintf(u.Out, "nothing changed since %s; to be pinned:\n", state.Against)
 	}
 	for _, file := range pm.Files {
@@ -119,7 +128,7 @@ func (f *trustFlags) trust(u *ui) error {
 			return exit.Status(exit.Failed)
 		}
 	}
-	pin, err := policy.New(pm, time.Now(), func(f plan.File) bool { return project.Foreign(m.Root, f) })
+	pin, err := policy.New(pm, worktree, time.Now(), func(f plan.File) bool { return project.Foreign(m.Root, f) })
 	if err != nil {
 		return exit.Failf(exit.Failed, "%v", err)
 	}
@@ -182,8 +191,12 @@ func showPin(u *ui, pin *policy.Pin, s policy.State) error {
 	if err := u.Changes(s.Changes); err != nil {
 		return err
 	}
-	if len(s.Changes) > 0 {
-		return exit.Status(exit.Refused)
+	complaint := s.Complaint()
+	if complaint == "" {
+		return nil
 	}
-	return nil
+	if len(s.Changes) == 0 {
+		fmt.Fprintln(u.Out, diag.Printable(complaint))
+	}
+	return exit.Status(exit.Refused)
 }

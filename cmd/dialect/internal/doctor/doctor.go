@@ -309,7 +309,7 @@ func (r *Report) store(m *routing.Matrix, path string) {
 	ctx := context.Background()
 	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
 	if err != nil {
-		advice := cmp.Or(store.Remedy(err), "a run without it is DEGRADED; move the file away, and a run makes a new one")
+		advice := cmp.Or(store.Remedy(err), "a run without it is DEGRADED; a run makes a new one once it is moved away: "+store.Aside(path))
 		r.say(broken, "store", advice, "%s cannot be read: %v", place.Short(path), err)
 		return
 	}
@@ -339,7 +339,7 @@ func (r *Report) store(m *routing.Matrix, path string) {
 	}
 }
 
-const tampered = "`dialect receipts audit` names each change; changed evidence cannot be repaired: copy the store, move it away, and run again"
+const tampered = "`dialect receipts audit` names each change; changed evidence cannot be repaired: keep a copy of the store with the files beside it (-wal, -audit), move them away, and run again"
 
 // auditLong bounds how long the store is compared with its log.
 const auditLong = 2 * time.Second

@@ -26,6 +26,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // Ask answers the question by the record that id names, or by any gate if id is empty: from the
@@ -235,6 +236,9 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) er
 	}
 	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
 		note("a sparse checkout left out %s: no command has seen them", diag.Number(s.Absent.Count, "file"))
+	}
+	if s := q.snapshot; s != nil && s.Tree == "" && s.Reason != workspace.ErrNoRepository.Error() { // it may be the index, which says what counts in a cache
+		note("git has no tree of these files, which are compared by their bytes: %s", s.Reason)
 	}
 	for _, text := range q.otherScripts(res) {
 		note("%s", text)

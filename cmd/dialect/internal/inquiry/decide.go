@@ -81,7 +81,7 @@ func unspent(err error) error {
 	case ledger.Recorded:
 		return f.Hint("this store now records it as consumed, but the ledger does not: treat it as not consumed, and run again for a new gate")
 	case errors.Is(err, sqlite.ErrBusy):
-		return f.Hint("another process is writing to it: try again")
+		return f.Hint("try again: nothing was consumed")
 	case errors.Is(err, sqlite.ErrNoRoom):
 		return f.Hint("make room on its disk, then try again: nothing was consumed")
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

@@ -401,12 +401,12 @@ func (q *Question) present(ctx context.Context) error {
 		q.NoTree = err.Error()
 		return nil
 	}
+	q.checkRoot(s.Root)
 	q.see(func(path string) (workspace.Found, error) { return s.Lookup(path), nil })
 	q.snapshot = s
 	if q.rules != nil && len(q.matrix.Scopes) > 0 && q.o.Own && !q.o.Fresh && (!q.o.strictly() || q.rules.Scoped) {
 		q.Scopes = scopes(q.matrix.Scopes, s)
 	}
-	q.checkRoot(s.Root)
 	q.Tree, q.Place = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes, Exact: s.Exact}, receipts.Text(s.Place)
 	return nil
 }
@@ -434,19 +434,20 @@ func scopes(patterns map[string][]string, s *workspace.Snapshot) *verify.Scopes 
 	}
 }
 
-// checkRoot compares the root of the repository with the one that the asker names: a repository that
+// checkRoot compares the root of the repository with the one that the asker names, and with that of the baseline: a repository that
 // is made inside of another one has files, and rules, in other places.
 func (q *Question) checkRoot(root string) {
-	if q.o.Root == "" {
-		return
+	if q.o.Root != "" {
+		if want, err := place.Real(q.o.Root); err != nil || want != root {
+			q.state.Above = ""
+			q.state.Elsewhere = fmt.Sprintf("the root of the repository is %s, and not %s", root, q.o.Root)
+			q.Policy = q.state.Elsewhere
+		}
 	}
-	want, err := place.Real(q.o.Root)
-	if err == nil && want == root {
-		return
+	if q.Policy == "" {
+		q.state = q.state.At(root)
+		q.Policy = q.state.Complaint()
 	}
-	q.state.Above = ""
-	q.state.Elsewhere = fmt.Sprintf("the root of the repository is %s, and not %s", root, q.o.Root)
-	q.Policy = q.state.Elsewhere
 }
 
 // see compares the rules with what look finds in their places.

@@ -332,11 +332,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		if hint := store.Remedy(q.unusable); hint != "" {
 			return []string{advice("%s", hint)}
 		}
-		aside := q.path + ".bad"
-		for i := 2; place.Exists(aside) && i < 100; i++ { // which may be evidence, too
-			aside = fmt.Sprintf("%s.bad%d", q.path, i)
-		}
-		return []string{"dialect doctor", report.Command([]string{"mv", place.Short(q.path), place.Short(aside)}), whole}
+		return []string{"dialect doctor", store.Aside(q.path), whole}
 	case receipts.Inexact:
 		if !q.Commit {
 			return []string{advice("%s:", leftBehind), whole}
@@ -470,7 +466,7 @@ func (q *Question) nextOfTampered() []string {
 		}
 		return []string{advice("the audit says what is wrong with the bundle:"), q.audit(), again}
 	}
-	repair := "changed evidence cannot be repaired: copy the store, move it away, and run again"
+	repair := "changed evidence cannot be repaired: keep a copy of the store with the files beside it (-wal, -audit), move them away, and run again"
 	if q.o.State == "" {
 		return append([]string{q.audit(), advice("the audit names what was changed; %s", repair)}, q.nextOfMemory()...)
 	}

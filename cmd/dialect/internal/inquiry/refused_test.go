@@ -94,9 +94,11 @@ func TestNextOfRefusals(t *testing.T) {
 			"# if you yourself replaced the store: remove state/store.audit, and with it all memory of the old store"}},
 		{"a second store that cannot be used", receipts.Degraded, "q.dlct", nil, func(q *Question) {
 			_ = os.MkdirAll("my store", 0o700)
-			_ = os.WriteFile("my store/s.db.bad", nil, 0o600)
-		}, []string{"dialect doctor", "mv 'my store/s.db' 'my store/s.db.bad2'", run + "q.dlct"}},
-		{"no store", receipts.Degraded, "q.dlct", nil, nil, []string{"dialect doctor", "mv 'my store/s.db' 'my store/s.db.bad'", run + "q.dlct"}},
+			for _, name := range []string{"s.db", "s.db-wal", "s.db.bad"} {
+				_ = os.WriteFile("my store/"+name, nil, 0o600)
+			}
+		}, []string{"dialect doctor", "mkdir 'my store/s.db.bad2' && mv 'my store/s.db' 'my store/s.db-wal' 'my store/s.db.bad2'", run + "q.dlct"}},
+		{"no store", receipts.Degraded, "q.dlct", nil, nil, []string{"dialect doctor", "mkdir 'my store/s.db.bad' && mv 'my store/s.db' 'my store/s.db.bad'", run + "q.dlct"}},
 		{"a store of somebody else", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = &fs.PathError{Op: "open", Path: "s.db", Err: fs.ErrPermission} }, []string{"# it belongs to another user"}},
 		{"a store on a full disk", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = fmt.Errorf("%w: x", sqlite.ErrNoRoom) }, []string{"# make room on its disk"}},
 		{"a store on a disk that can only be read", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = syscall.EROFS }, []string{"# its file system can only be read"}},

@@ -33,6 +33,10 @@ func (q *Question) nextOfPolicy(whole, script, rev string) []string {
 		return []string{advice("git fsck names what is missing, and git fetch may bring it; then ask again")}
 	case q.state.Above != "":
 		return []string{advice("review it: it takes the place of %s in this folder; then commit it:", place.Short(q.state.Above)), q.commitMatrix(), advice("or pin it:"), "dialect trust"}
+	case q.state.Apart() && q.state.Kind == policy.Pinned && q.commit == nil:
+		return []string{advice("fix what is named, or, if it is meant so, pin it anew:"), "dialect trust"}
+	case q.state.Apart():
+		return []string{advice("fix what is named, then:"), whole}
 	case q.state.Elsewhere != "":
 		return []string{advice("fix what is named, or name the matrix that you mean with --routing")}
 	case q.state.Lacks:

@@ -50,6 +50,7 @@ func (r *Recorded) Open(v *voice.Voice, root string, caches []string) (*recordin
 	r.Slow = func() {
 		v.Notef("%s; --no-tree leaves that out, and proves less", inquiry.Reading(root))
 	}
+	r.Waits = v.Note
 	return recording.Open(root, caches, r.Options), nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -154,7 +156,34 @@ func unusable(f *exit.Failure, err error, reads bool) error {
 	case hint != "":
 		return f.Hint("%s", hint)
 	}
+	if broken := (*sqlite.UnusableError)(nil); errors.As(err, &broken) {
+		return f.Hint("move it away to begin a new one: %s", Aside(broken.Path))
+	}
 	return f.Hint("move it away to begin a new one")
+}
+
+// Aside returns the command that moves a store away with all that it is made of: the last records can be in its WAL alone. --store opens
+// what was moved. A project's own store has a folder of its own.
+func Aside(path string) string {
+	from := []string{filepath.Dir(path)}
+	to := from[0] + ".bad"
+	if archive.Project(path) == "" {
+		from = slices.DeleteFunc(archive.Files(path), func(file string) bool { return file != path && !place.Exists(file) })
+		to = path + ".bad"
+	}
+	free := to
+	for i := 2; place.Exists(free) && i < 100; i++ { // what is there may be evidence, too
+		free = to + strconv.Itoa(i)
+	}
+	for i, file := range from {
+		from[i] = place.Short(file)
+	}
+	free = place.Short(free)
+	command := report.Command(slices.Concat([]string{"mv"}, from, []string{free}))
+	if archive.Project(path) == "" {
+		command = report.Command([]string{"mkdir", free}) + " && " + command
+	}
+	return command
 }
 
 // Remedy says what to do about an error of a store that may be whole, and only cannot be reached. It is empty where
@@ -173,7 +202,7 @@ func Remedy(err error) string {
 	case errors.As(err, &broken) && errors.As(err, &foreign) && archive.Project(broken.Path) == "":
 		return "dialect did not make what stands there: name another path for the store: --store PATH"
 	case errors.Is(err, sqlite.ErrBusy):
-		return "another process is writing to it: try again"
+		return "try again, once that process is done or has ended: the records are still there"
 	case errors.Is(err, sqlite.ErrNoRoom):
 		return "make room on its disk, then try again: the records are still there"
 	case errors.Is(err, sqlite.ErrLongPath):
@@ -202,9 +231,9 @@ func linked(folder string) string {
 	return ""
 }
 
-// RemedyOf is [Remedy] of an error of which only the text is left, for those of the disk.
+// RemedyOf is [Remedy] of an error of which only the text is left, for those of the disk and of other processes.
 func RemedyOf(text string) string {
-	for _, err := range []error{sqlite.ErrNoRoom, syscall.EROFS} {
+	for _, err := range []error{sqlite.ErrNoRoom, sqlite.ErrBusy, syscall.EROFS} {
 		if strings.Contains(text, err.Error()) {
 			return Remedy(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -290,7 +291,7 @@ func TestTrust(t *testing.T) {
 	if err := os.WriteFile(path, []byte("# none\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	pin, err := policy.New(plan.Matrix{Root: root, Path: path, SHA256: strings.Repeat("ab", 32), Files: []plan.File{{Path: path, Name: "routing.toml"}}}, noon.Time, nil)
+	pin, err := policy.New(plan.Matrix{Root: root, Path: path, SHA256: strings.Repeat("ab", 32), Files: []plan.File{{Path: path, Name: "routing.toml"}}}, "", noon.Time, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,11 +331,64 @@ func TestOnTree(t *testing.T) {
 func TestRemedyOf(t *testing.T) {
 	for text, want := range map[string]string{
 		fmt.Sprintf("%v: SQL: 13", sqlite.ErrNoRoom):       "make room on its disk, ",
+		fmt.Sprintf("%v: SQL: 5", sqlite.ErrBusy):          "try again, ",
 		"open x: " + syscall.EROFS.Error():                 "its file system can only be read",
 		"the store x is not a SQLite database; left alone": "",
 	} {
 		if got := store.RemedyOf(text); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q", text, got)
 		}
+	}
+}
+
+// TestAside holds that a store which is moved away keeps the records that are in its WAL alone, as after a run that was killed.
+func TestAside(t *testing.T) {
+	root, _ := project(t)
+	for name, path := range map[string]string{"the project's": archive.Store(root), "a named one": filepath.Join(root, "my stores", "s.db")} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			rec, err := receipt("late", receipts.StatusFailed).Record()
+			if err == nil {
+				err = s.Append(t.Context(), rec)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
+				t.Fatalf("the WAL: %v, %v", info, err)
+			}
+			for range 2 { // what was moved there before stays
+				command := exec.Command("/bin/sh", "-c", store.Aside(path))
+				command.Dir = root
+				if out, err := command.CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v: %s", store.Aside(path), err, out)
+				}
+				err := os.MkdirAll(filepath.Dir(path), 0o700)
+				if err == nil {
+					err = os.WriteFile(path, nil, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			moved := filepath.Join(filepath.Dir(path)+".bad", filepath.Base(path))
+			if archive.Project(path) == "" {
+				moved = filepath.Join(path+".bad", filepath.Base(path))
+			}
+			err = store.Place{Name: moved}.With(sqlite.Options{ReadOnly: true}, func(ctx context.Context, s *sqlite.Store) error {
+				_, err := s.Get(ctx, rec.SHA().String())
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
