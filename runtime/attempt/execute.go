@@ -167,9 +167,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		}
 		c.Cut = func(stream process.Stream) {
 			seen.errors.Cut(int(stream))
-			if x.opt.Output {
-				x.emit(Output{Step: s, Stream: stream, Cut: true})
-			}
+			x.emit(Output{Step: s, Stream: stream, Cut: true})
 		}
 		if x.opt.Output {
 			c.Hold = x.opt.Hold
