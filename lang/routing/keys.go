@@ -757,7 +757,7 @@ var keys = []Key{
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.server.args = r.Strings(v, where) }},
 	{Name: "env", In: InServer, Type: Strings, Example: `{ TOKEN = "${TRACKER_TOKEN}" }`,
 		Doc: "Variables of the server's environment.", Also: []string{"environment"}, apply: applyEnv},
-	{Name: "url", In: InServer, Type: Text, Example: `"https://mcp.example.com/"`, Doc: "The address of a server that is reached over HTTP, instead of a command.",
+	{Name: "url", In: InServer, Type: Text, Example: `"https://mcp.example.com/"`, Doc: "The address of a server that is reached over HTTP, instead of a command. Redirects to another host are not followed.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.server.URL = r.String(v, where) }},
 	{Name: "headers", In: InServer, Type: Strings, Example: `{ Authorization = "Bearer ${TOKEN}" }`, Doc: "Headers of each request to the url.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {

@@ -568,3 +568,38 @@ func TestBundleNamesOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestBundleSettled leaves the signed settlement of a failure out of a bundle: one without the key does not take its place.
+func TestBundleSettled(t *testing.T) {
+	boss, keys := newSigner(t)
+	for _, forged := range []bool{false, true} {
+		m := newMaker(t)
+		m.sign = boss
+		h := m.receipt(func(r *receipts.Receipt) { r.Run, r.Status = "r-0", receipts.Pending })
+		m.add(&receipts.Settlement{Version: 1, Receipt: h, Status: receipts.StatusFailed, By: "ci", Timestamp: m.now(), Signer: boss.ID()})
+		pass := m.receipt()
+		m.signCheckpoint(boss)
+		g := requestFor(pass)
+		g.Level, g.Strict = receipts.LevelKey, false
+		d := m.decide(Options{Keys: keys}, g)
+		body := g.Body([]receipts.Hash{pass}, &d)
+		body.Timestamp, body.Final, body.Covers = m.now(), true, receipts.Covers{FirstLine: 1, LastLine: 1, Commands: 1}
+		m.add(body)
+		m.sign = nil
+		if forged {
+			m.add(&receipts.Settlement{Version: 1, Receipt: h, Status: receipts.StatusFailed, By: "nobody", Timestamp: m.now()})
+		}
+		m.signCheckpoint(boss)
+		b := m.bundle(string(m.log.note), 0)
+		for cut, want := range []Verdict{Flaky, Missing} {
+			b.Records = slices.Delete(b.Records, 1, 1+cut)
+			s, err := OfBundle(b, keys, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res := ask(t, s, asked(signed, strict)); res.Verdict != want {
+				t.Errorf("forged %v, cut %d: %s", forged, cut, told(res))
+			}
+		}
+	}
+}

@@ -655,3 +655,55 @@ func TestAcceptedUnseen(t *testing.T) {
 		}
 	}
 }
+
+// TestHiddenBehind has somebody without the key write, in the name of a line that is running, a failure that a second attempt of its step excuses: it
+// takes the place of no failure that the key signed.
+func TestHiddenBehind(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, forge := range []bool{false, true} {
+		m := newMaker(t)
+		line := m.signedBy(s)
+		in := func(r *receipts.Receipt) { r.Run = "r-9" }
+		f := line(failing, func(r *receipts.Receipt) { r.Run = "r-0" })
+		if forge {
+			m.run("r-9", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.receipt(failing, in)
+			m.receipt(in, func(r *receipts.Receipt) { r.Attempt, r.Reused = 2, f })
+		}
+		list := []receipts.Hash{line(of("words"))}
+		m.sign = s
+		m.gate(list)
+		m.signCheckpoint(s)
+		if res := ask(t, m.open(Options{Keys: keys}), asked(nothing, signed)); res.Verdict != Failed {
+			t.Errorf("forged %v: %s", forge, told(res))
+		}
+	}
+}
+
+// TestForgedOuter has a command of a line that is apart say that its own run started the run of the line: what the other lines started counts all the same.
+func TestForgedOuter(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, forge := range []bool{false, true} {
+		m := newMaker(t)
+		line := m.signedBy(s)
+		m.sign = s
+		m.run("r-1")
+		m.sign = nil
+		in := func(r *receipts.Receipt) { r.Run = "r-2" }
+		m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		f := m.receipt(failing, in)
+		m.receipt(in)
+		list := []receipts.Hash{line(of("all"))}
+		m.run("r-8", func(r *receipts.Run) { r.Parent = "r-1/2" })
+		if forge {
+			m.run("r-1", func(r *receipts.Run) { r.Parent = "r-8/1" })
+		}
+		list = append(list, line(of("vet"), func(r *receipts.Receipt) { r.Step, r.Apart = "2", true }))
+		g := requestFor(list...)
+		g.Level, g.Strict = receipts.LevelKey, false
+		m.signCheckpoint(s)
+		if d := m.decide(Options{Keys: keys}, g); !d.Passed() || !slices.Contains(d.Failed, f) || d.Failures != 1 {
+			t.Errorf("forged %v: %+v", forge, d)
+		}
+	}
+}

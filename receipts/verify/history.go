@@ -31,14 +31,17 @@ func (s *Session) lookAround(q Query, res *Result) {
 			continue
 		}
 		failures, passes := h.lastWords(q, k, res.below)
-		accepted := s.accepted(failures, q.Level)
-		for _, f := range failures {
+		for _, list := range failures { // of one binding
+			accepted := s.accepted(list, q.Level)
+			list = slices.DeleteFunc(list, func(f *receipts.Entry) bool {
+				return named[f.SHA] || accepted[f.SHA] || s.overtaken(f, passes) || s.again(f, h.within) != nil
+			})
 			switch {
-			case named[f.SHA] || accepted[f.SHA] || s.overtaken(f, passes):
-			case len(q.Require) > 0 && !q.asksOf(k, receipt(f)):
-				aside = append(aside, f)
-			case s.again(f, h.within) == nil:
-				last = append(last, f)
+			case len(list) == 0:
+			case len(q.Require) > 0 && !q.asksOf(k, receipt(list[0])):
+				aside = append(aside, list[0])
+			default:
+				last = append(last, list[0])
 			}
 		}
 		for _, p := range passes {

@@ -235,12 +235,15 @@ func (s *Session) below(n int64, runs map[string]bool, level int, of func(parent
 			}
 			continue
 		}
-		if of := of(parent) || under[runOf(parent)]; !of || run == "" || !s.speaks(e, run) {
+		if b := s.begun(run); b != nil {
+			parent = body(b).(*receipts.Run).Parent // what others say of it does not count
+		} else if !s.speaks(e, run) {
 			continue
 		}
-		if parents[run] == "" {
-			parents[run] = cmp.Or(s.startedBy(run), parent)
+		if of := of(parent) || under[runOf(parent)]; !of || run == "" {
+			continue
 		}
+		parents[run] = cmp.Or(parents[run], parent)
 		if under[run], underKeys[shortText(run)] = true, true; m.kind != kindGate {
 			continue
 		}

@@ -421,20 +421,21 @@ func (h *history) ends(command uint64, want answer, level int, below map[int64]b
 }
 
 // lastWords returns, for each binding under which the command ran on one of the trees, the
-// last failure that no later pass undoes. A pass undoes a failure of its own binding and
-// of no higher level: a run under no binding, or under another one, did not have to meet the
-// same expectations, and a producer without the key cannot undo what a key has signed. Passes that did not leave the present
-// inputs, and failures that neither began with nor left them, are skipped. Records of a lower level than the query's are added to below.
-func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (failures, passes []*receipts.Entry) {
+// last failure that no later pass undoes, and after it the last one of each higher level, which what excuses the former does not excuse. A pass
+// undoes a failure of its own binding and of no higher level: a run under no binding, or under another one, did not have to meet the same
+// expectations, and a producer without the key cannot undo what a key has signed. Passes that did not leave the present inputs, and failures that
+// neither began with nor left them, are skipped. passes are those of bindings that did not fail after them. Records of a lower level than the query's
+// are added to below.
+func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (failures [][]*receipts.Entry, passes []*receipts.Entry) {
 	type word struct {
-		passes []*receipts.Entry
-		before [3]int64 // by level: what was recorded before this index is undone by a pass of no lower one
-		known  bool
+		passes   []*receipts.Entry
+		before   [3]int64          // by level: what was recorded before this index is undone by a pass of no lower one
+		failures []*receipts.Entry // of rising level
 	}
 	undoes := func(w *word, f *receipts.Entry) bool {
 		return f.Seq < w.before[f.Level] || slices.ContainsFunc(w.passes, func(p *receipts.Entry) bool { return p.Level >= f.Level && !h.s.later(f, p) })
 	}
-	key := receipts.LevelKey // without keys there is one level: nothing before the last word matters
+	key := max(receipts.LevelKey, q.Level) // the highest one: nothing before its last word matters
 	if h.s.keys == nil {
 		key = receipts.LevelHash
 	}
@@ -443,7 +444,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 		binding uint64
 		matrix  receipts.Hash
 	}
-	words := make(map[under]*word)
+	words, order := make(map[under]*word), []*word(nil)
 	of := func(binding uint64, matrix receipts.Hash) *word {
 		w := words[under{binding, matrix}]
 		if w == nil {
@@ -466,8 +467,11 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 			continue
 		}
 		r, a := receipt(e), answerOf(e)
-		w := of(m.binding, r.Matrix)
-		if w.known || about[i] < w.before[key] {
+		w, known := of(m.binding, r.Matrix), -1
+		if n := len(w.failures); n > 0 {
+			known = w.failures[n-1].Level
+		}
+		if known >= min(e.Level, key) || about[i] < w.before[key] {
 			continue
 		}
 		now, ok := q.present(r)
@@ -476,7 +480,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 		case e.Level < q.Level && (a == no && !h.within.has(e) || a == yes && !h.within.excuses(e)):
 			below[about[i]] = true
 		case a == yes:
-			if len(w.passes) == 0 {
+			if len(w.passes) == 0 && len(w.failures) == 0 {
 				passes = append(passes, e)
 			}
 			w.passes = append(w.passes, e)
@@ -484,9 +488,13 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 				w.before[l] = max(w.before[l], h.s.sinceBegin(h.s.original(e)))
 			}
 		case !undoes(w, e) && !undoes(of(m.binding, q.Matrix), e):
-			w.known = true
-			failures = append(failures, e)
+			if w.failures = append(w.failures, e); len(w.failures) == 1 {
+				order = append(order, w)
+			}
 		}
+	}
+	for _, w := range order {
+		failures = append(failures, w.failures)
 	}
 	return failures, passes
 }
@@ -614,9 +622,9 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 						on.about[key] = about
 						for _, clean := range []bool{false, true} { // of whom clean checkouts alone count for
 							failures, passes := on.lastWords(Query{Clean: clean}, key, make(map[int64]bool))
-							add(failures...)
 							add(passes...)
-							for _, f := range failures {
+							for _, f := range slices.Concat(failures...) {
+								add(f)
 								if e := s.again(f, p.within); e != nil {
 									add(e)
 								}

@@ -12,7 +12,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// A tale is a log at random that can be told with or without what somebody without the key wrote.
+// A tale makes a log at random, with or without what somebody without the key wrote.
 type tale struct {
 	ops   []saying
 	rules rules
@@ -45,7 +45,7 @@ type manner string
 const (
 	anything manner = "anything" // beside records of boss alone
 	loose    manner = "loose"    // of runs of its own that no line started
-	late     manner = "late"     // when the lines that it names have ended
+	late     manner = "late"     // when the lines that it names have ended, or of the third lines of runs, which are apart
 )
 
 // A telling is a log that is made of a tale.
@@ -140,15 +140,15 @@ func newTale(seed uint64, how manner) *tale {
 			}
 		case how == late && i < wrote:
 			who, runs = agent, pick(7)
-			parent = []string{"", name(pick(2), 1+pick(2)), name(pick(2), 1+pick(2)), name(4+pick(3), 1)}[pick(4)]
+			parent = []string{"", name(pick(2), 1+pick(2)), name(pick(2), 3), name(4+pick(3), 1)}[pick(4)]
 		case how == late:
-			runs, first, parent = 2+pick(2), 3, ""
+			first, parent = 3, ""
 		case pick(2) == 0:
 			if who = agent; how == loose {
 				runs, parent = 4+pick(3), ""
 			}
 		}
-		if i >= n-2 && len(passes) > 0 { // what is said is asked about
+		if i >= n-2 && len(passes) > 0 { // the end asks about the rest
 			if kind = 9; pick(2) == 0 {
 				who = boss
 			}
@@ -170,6 +170,9 @@ func newTale(seed uint64, how manner) *tale {
 			bare, other, apart, again, free := pick(6) == 0, pick(10) == 0, pick(10) == 0, pick(6) == 0, pick(10) == 0
 			ends, word := func(*receipts.Receipt) {}, "passes"
 			answer := pick(5)
+			if how == late && first+steps == 3 { // see late
+				apart = true
+			}
 			if closes {
 				argv, binding, bare, other, apart, again, free, answer = "all", "check_all", pick(6) == 0, false, apart && pick(2) == 0, false, false, 4
 			}
@@ -298,18 +301,25 @@ func newTale(seed uint64, how manner) *tale {
 	return a
 }
 
+// tales is how many logs a test makes: n, or as many as DIALECT_TALES says.
+func tales(t *testing.T, n uint64) uint64 {
+	if text := os.Getenv("DIALECT_TALES"); text != "" {
+		var err error
+		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
+}
+
 // TestUnsignedHelpsNobody adds records without the key to logs of signed ones, at random: no gate is granted, and nothing is verified, that
 // would not be without them. Of runs that no line started they change nothing at all.
 func TestUnsignedHelpsNobody(t *testing.T) {
 	key, keys := newSigner(t)
 	o := Options{Keys: keys}
-	seeds := uint64(2000)
-	if n, err := strconv.ParseUint(os.Getenv("DIALECT_TALES"), 10, 64); err == nil {
-		seeds = n
-	}
 	granted, verified := 0, 0
 seeds:
-	for seed := range seeds {
+	for seed := range tales(t, 2000) {
 		how := []manner{loose, anything, late, late}[seed%4]
 		a := newTale(seed, how)
 		with, without := a.tell(t, key, o, true), a.tell(t, key, o, false)
@@ -346,4 +356,53 @@ seeds:
 		}
 	}
 	t.Logf("%d gates granted, %d answers of verified", granted, verified)
+}
+
+// TestCutBundle leaves records out of bundles of such logs, at random: no gate is verified by what is left that was not when it was made.
+func TestCutBundle(t *testing.T) {
+	key, keys := newSigner(t)
+	o := Options{Keys: keys}
+	verified, all := 0, 0
+	for seed := range tales(t, 1500) {
+		a := newTale(seed, []manner{anything, late}[seed%2])
+		x := a.tell(t, key, o, true)
+		for i, granted := range x.gates {
+			if !granted {
+				continue
+			}
+			at := slices.IndexFunc(x.log.recs, func(r Raw) bool { return receipts.Record{Kind: r.Kind, Body: r.Body}.SHA() == x.hashes[i] })
+			then := newMaker(t)
+			then.again(x.log.recs[:at+1])
+			then.signCheckpoint(key)
+			rnd := rand.New(rand.NewPCG(seed, uint64(i)))
+			b := x.bundle(string(x.log.note), 0)
+			b.Records = slices.DeleteFunc(b.Records, func(r receipts.BundleRecord) bool { return int(r.Seq) != at && rnd.IntN(4) == 0 })
+			s, err := OfBundle(b, keys, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, strict := range []bool{false, true} {
+				q := asked(nothing, signed, func(q *Query) { q.Strict, q.Retries, q.Env = strict, a.rules.retries, a.rules.env })
+				judged := func(s *Session) *Result {
+					seq, err := s.find(x.hashes[i].String())
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s.judge(q, s.entry(seq), whole)
+				}
+				cut, store := judged(s), judged(then.open(o))
+				if all++; cut.Verdict == "" {
+					verified++
+				}
+				if cut.Verdict == "" && store.Verdict != "" {
+					var left []int64
+					for _, r := range b.Records {
+						left = append(left, r.Seq)
+					}
+					t.Errorf("seed %d, the gate %d at %d, strict %v: by the records %v of the bundle it is verified, by the store %s:%v", seed, i, at, strict, left, told(store), a)
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d verified", verified, all)
 }

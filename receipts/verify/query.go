@@ -581,12 +581,18 @@ func (s *Session) keepsAttempts(level int, res *Result, id string) {
 	attempts := slices.Concat(res.failed, res.early)
 	found, weighed := s.bySHA(attempts...), 0
 	for i, sha := range attempts {
-		switch e := found[sha]; {
+		e, own := found[sha], 0 // the level that it has without its settlement
+		if e != nil {
+			if own = e.Level; e.Settlement != nil {
+				own = s.settled[e.Seq].level
+			}
+		}
+		switch {
 		case e == nil && s.partial:
 			res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, an earlier attempt on the same files that the gate %s names", sha.Short(), id)
 		case e == nil:
 			res.no(Tampered, receipts.Missing, sha, "%s, an earlier attempt on the same files that the gate %s names, is not in the log", sha.Short(), id)
-		case s.partial && e.Level < level && s.index.at(e.Seq).signer != 0: // of a key that is not asked for
+		case s.partial && own < level && s.index.at(e.Seq).signer != 0: // of a key that is not asked for
 		case s.partial && (res.weighed[sha] == noAnswer || i < len(res.failed) && res.weighed[sha] != no):
 			res.no(Missing, receipts.Missing, sha, "the bundle leaves out what shows that %s is an earlier attempt, as the gate %s says", sha.Short(), id)
 		}

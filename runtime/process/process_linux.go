@@ -285,16 +285,14 @@ func (w *watcher) start() error {
 // watchRun returns when the command is done with: it exited and its pipes are at
 // their end, or are not waited for any more, or it was killed.
 func (w *watcher) watchRun() {
-	if w.follow() {
-		return
+	if !w.follow() { // a locked thread and the pumps would hand each piece over by two switches of threads: this one waits instead
+		var rest sync.WaitGroup
+		rest.Go(func() {
+			for !w.follow() {
+			}
+		})
+		rest.Wait()
 	}
-	// A locked thread and the pumps would hand each piece over by two switches of threads: this one waits instead.
-	var rest sync.WaitGroup
-	rest.Go(func() {
-		for !w.follow() {
-		}
-	})
-	rest.Wait()
 }
 
 // follow watches until the command is done with, or a stream turned out to be heavy: then it reports false.

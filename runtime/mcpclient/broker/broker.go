@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -359,17 +360,28 @@ func list(servers map[string]plan.Server) string {
 	return strings.Join(slices.Sorted(maps.Keys(servers)), ", ")
 }
 
-// httpClient adds the headers of a server's configuration.
-func httpClient(headers map[string]string, meter *meter) *http.Client {
-	return &http.Client{Transport: &headed{headers: headers, meter: meter}}
+// httpClient adds the headers of a server's configuration to requests to its address, and makes none to another host: that may not have
+// the headers, and its answer would not be the server's.
+func httpClient(address string, headers map[string]string, meter *meter) (*http.Client, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: &headed{origin: origin(u), headers: headers, meter: meter}}, nil
 }
 
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
 type headed struct {
+	origin  string
 	headers map[string]string
 	meter   *meter
 }
 
 func (h *headed) RoundTrip(req *http.Request) (*http.Response, error) {
+	if to := origin(req.URL); to != h.origin {
+		return nil, fmt.Errorf("%s sends its requests on to %s: name that as the url of the server, if it is meant", h.origin, to)
+	}
 	req = req.Clone(req.Context())
 	for name, value := range h.headers {
 		req.Header.Set(name, value)

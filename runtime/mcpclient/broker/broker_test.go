@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -416,5 +417,44 @@ func TestRealServers(t *testing.T) {
 	var e *Error
 	if _, err := p.Call(context.Background(), Call{Target: "everything:get-sum", Values: values("a", "two", "b", "40")}); !errors.As(err, &e) || e.Reason != mcpclient.BadArguments {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestRedirect has a server send a request on: on the same host it is followed, and to another host, port or scheme no request goes, with or
+// without the headers.
+func TestRedirect(t *testing.T) {
+	var other atomic.Int32
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { other.Add(1) }))
+	defer elsewhere.Close()
+	server := mcp.NewServer(&mcp.Implementation{Name: "http", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "hello"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}, nil, nil
+	})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/away":
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		case "/here":
+			http.Redirect(w, r, "/mcp", http.StatusTemporaryRedirect)
+		default:
+			handler.ServeHTTP(w, r)
+		}
+	}))
+	defer web.Close()
+	p := New(Options{
+		Servers: map[string]plan.Server{"away": {URL: web.URL + "/away", Headers: map[string]string{"X-Key": "k"}}, "here": {URL: web.URL + "/here"}},
+		Dir:     t.TempDir(), Environ: os.Environ(),
+	})
+	defer p.Close()
+	var e *Error
+	if _, err := p.Call(context.Background(), Call{Target: "away:hello", Timeout: 20 * time.Second}); !errors.As(err, &e) || e.Reason != mcpclient.StartFailed || !strings.Contains(err.Error(), elsewhere.URL) {
+		t.Errorf("%v", err)
+	}
+	if n := other.Load(); n != 0 {
+		t.Errorf("the other host got %d requests", n)
+	}
+	if r, err := p.Call(context.Background(), Call{Target: "here:hello", Timeout: 20 * time.Second}); err != nil || r.Text != "hello" {
+		t.Errorf("%+v %v", r, err)
 	}
 }

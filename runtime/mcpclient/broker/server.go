@@ -83,7 +83,7 @@ func (s *server) transport(o Options, conf plan.Server) (mcp.Transport, error) {
 		return out, nil
 	}
 	if conf.URL != "" {
-		url, err := value(conf.URL)
+		address, err := value(conf.URL)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,11 @@ func (s *server) transport(o Options, conf plan.Server) (mcp.Transport, error) {
 				return nil, err
 			}
 		}
-		return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: httpClient(headers, s.meter), DisableStandaloneSSE: true, MaxRetries: -1}, nil
+		client, err := httpClient(address, headers, s.meter)
+		if err != nil {
+			return nil, mcpclient.Errorf(mcpclient.NotConfigured, "the url of the MCP server %q of %s: %v", s.name, conf.Origin, err)
+		}
+		return &mcp.StreamableClientTransport{Endpoint: address, HTTPClient: client, DisableStandaloneSSE: true, MaxRetries: -1}, nil
 	}
 	argv := make([]string, len(conf.Argv))
 	for i, a := range conf.Argv {
