@@ -165,6 +165,10 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 				x.emit(Output{Step: s, Stream: stream, Data: p})
 			}
 		}
+		c.Cut = func(stream process.Stream) {
+			seen.errors.Cut(int(stream))
+			x.emit(Output{Step: s, Stream: stream, Cut: true})
+		}
 		if x.opt.Output {
 			c.Hold = x.opt.Hold
 		}

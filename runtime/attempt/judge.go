@@ -34,9 +34,14 @@ type observer struct {
 func observe(s *plan.Step, r *redact.Redactor) *observer {
 	o := &observer{step: s, files: results{step: s, from: live{}, most: maxResults, public: r}}
 	if r != nil {
-		o.errors.Clean = func(w io.Writer) (io.Writer, func()) {
+		o.errors.Clean = func(w io.Writer) (io.Writer, func(bool)) {
 			clean := r.Writer(w)
-			return clean, func() { _, _ = clean.Close() } // it writes to memory
+			return clean, func(cut bool) {
+				if cut {
+					_, _ = clean.Cut()
+				}
+				_, _ = clean.Close() // it writes to memory
+			}
 		}
 	}
 	return o

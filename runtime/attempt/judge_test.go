@@ -239,6 +239,16 @@ func TestNoSecretInFailures(t *testing.T) {
 	if got := fmt.Sprintf("%+v", f); strings.Contains(got, secret[:12]) {
 		t.Error(got)
 	}
+	for _, begin := range []string{"m.go:3: error: it said ", strings.Repeat("a line of an unknown program\n", 60000) + "m.go:3: error: it said "} {
+		o := observe(s, redact.New(redact.Options{Declared: []string{secret}}))
+		o.errors.Write(0, []byte(begin+secret[:len(secret)-1]))
+		o.errors.Write(1, []byte("m.go:4: error: the other stream\n"))
+		o.errors.Cut(0)
+		f, _ := o.errors.Failures()
+		if got := fmt.Sprintf("%+v", f); strings.Contains(got, secret[:12]) || !strings.Contains(got, "the other stream") {
+			t.Errorf("cut: %s", got)
+		}
+	}
 	s.Dir, s.Expect.JUnit = t.TempDir(), "*.xml"
 	text = `<testsuite><testcase name="a[` + secret + `]"><failure message="got ` + secret + `">want 2\nnot ` + secret + `</failure></testcase></testsuite>`
 	if err := os.WriteFile(filepath.Join(s.Dir, "a.xml"), []byte(text), 0o644); err != nil {

@@ -147,6 +147,7 @@ type Output struct {
 	Step   *plan.Step
 	Stream process.Stream
 	Data   []byte
+	Cut    bool // the rest of the stream is thrown away, so that what came last may be the beginning of a secret
 }
 
 // Durable says that the receipt of an attempt at a step is durable in the store. It

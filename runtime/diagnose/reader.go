@@ -149,16 +149,17 @@ func (f Failure) tidy() Failure {
 // 1 MiB, and then from its end alone.
 type Reader struct {
 	// Clean, if set, returns what takes secrets out of a text that is written to it, passes the rest on to w, and
-	// all of it once end is called. A secret is looked for before a line is cut.
-	Clean func(w io.Writer) (cleaned io.Writer, end func())
+	// all of it once end is called: where the text was cut, without what may be the beginning of a secret there. A secret is looked for before a line is cut.
+	Clean func(w io.Writer) (cleaned io.Writer, end func(cut bool))
 
 	part   partial
 	clean  io.Writer // of Clean; nil before the first line
-	end    func()
+	end    func(cut bool)
 	whole  []byte // a line that came from clean, and is not yet at its end
 	seen   int64
 	runner bool // a test runner was recognised
 	late   ring // the end of what was not read
+	cut    bool
 	done   bool
 
 	gotest goTests
@@ -183,6 +184,13 @@ func (r *Reader) Write(stream int, p []byte) {
 	}
 	r.seen += int64(len(p))
 	r.part.cut(stream, p, maxEvent, r.line)
+}
+
+// Cut says that the rest of a stream is lost. What came last is not read: it may be the beginning of a secret, and of a line.
+func (r *Reader) Cut(stream int) {
+	r.cut = true
+	r.part[stream] = r.part[stream][:0]
+	r.late.buf = r.late.buf[:bytes.LastIndexByte(r.late.buf, '\n')+1]
 }
 
 // maxEvent bounds a line, in bytes: an event of go test -json holds one of the test's, quoted.
@@ -292,7 +300,7 @@ func (r *Reader) Failures() (f Failures, sure bool) {
 			r.line(r.part[s])
 		}
 		if r.end != nil {
-			r.end()
+			r.end(r.cut)
 		}
 	}
 	f.most = r.gotest.most

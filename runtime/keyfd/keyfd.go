@@ -61,7 +61,7 @@ type Key struct {
 
 // Withhold keeps the descriptor that text names from all processes that this one starts from now on. A program calls it first of all,
 // whether it takes the key or not: what git starts for a project, a clean filter for one, is the project's own. What names no
-// descriptor is for [Take] to refuse.
+// descriptor is for [Take] to refuse. A pipe that a report goes to is withheld as well; other descriptors are for the commands.
 func Withhold(text string) {
 	if fd, err := strconv.Atoi(text); err == nil && fd > 2 && fd <= 1<<20 {
 		closeOnExec(fd)

@@ -541,7 +541,7 @@ func (l *listener) listen(e engine.Event) {
 	case attempt.Started:
 		l.run.tell(&event{Kind: "started", Step: e.Step.ID, Attempt: e.Attempt, At: e.At})
 	case attempt.Output:
-		l.lines.Add(e.Step, e.Stream, e.Data, func(line []byte) { l.output(e.Step.ID, e.Stream, line) })
+		l.lines.Add(e, func(line []byte) { l.output(e.Step.ID, e.Stream, line) })
 	case engine.StepFinished:
 		l.lines.Flush(e.Result.Step, func(stream process.Stream, line []byte) { l.output(e.Result.Step.ID, stream, line) })
 		l.run.tell(&event{Kind: "finished", Step: e.Result.Step.ID, Result: wireResult(e.Result)})

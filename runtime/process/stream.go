@@ -53,17 +53,20 @@ func (r *recorder) init(c *Command) {
 // by [capture.write]: fewer than p if the output limit is reached, which over then
 // reports. Calls must not overlap.
 func (r *recorder) admit(s Stream, p []byte) []byte {
+	cut := false
 	if limit := r.command.MaxOutput; limit > 0 && int64(len(p)) > limit-r.total {
-		p = p[:limit-r.total]
+		p, cut = p[:limit-r.total], !r.streams[s].ended
 		r.dropped, r.streams[s].ended = true, true
 	}
-	if len(p) == 0 {
-		return nil
+	if len(p) > 0 {
+		r.total += int64(len(p))
+		r.tail.write(p)
+		if r.command.Output != nil {
+			r.command.Output(s, p)
+		}
 	}
-	r.total += int64(len(p))
-	r.tail.write(p)
-	if r.command.Output != nil {
-		r.command.Output(s, p)
+	if cut && r.command.Cut != nil {
+		r.command.Cut(s)
 	}
 	return p
 }

@@ -192,7 +192,12 @@ func FuzzAdmit(f *testing.F) {
 		limit &= 0x1fff
 		var r recorder
 		var heard int64
-		r.init(&Command{MaxOutput: limit, Output: func(_ Stream, p []byte) { heard += int64(len(p)) }})
+		var cut [2]int
+		r.init(&Command{MaxOutput: limit, Output: func(s Stream, p []byte) {
+			if heard += int64(len(p)); len(p) == 0 || cut[s] > 0 {
+				t.Error("Output was called for nothing, or after Cut")
+			}
+		}, Cut: func(s Stream) { cut[s]++ }})
 		got := int64(len(r.admit(Stdout, make([]byte, a))) + len(r.admit(Stderr, make([]byte, b))))
 		want := int64(a + b)
 		if limit > 0 {
@@ -200,6 +205,10 @@ func FuzzAdmit(f *testing.F) {
 		}
 		if got != want || heard != want || r.over() != (want < int64(a+b)) {
 			t.Errorf("limit %d: admitted %d and %d of %d, over is %t", limit, got, heard, a+b, r.over())
+		}
+		r.admit(Stdout, make([]byte, b))
+		if r.over() != (cut[Stdout]+cut[Stderr] > 0) || max(cut[Stdout], cut[Stderr]) > 1 {
+			t.Errorf("limit %d: cut %v", limit, cut)
 		}
 	})
 }

@@ -112,7 +112,7 @@ func (e *Events) Listen(ev engine.Event) {
 		s := ev.Step
 		e.write(DocEvent{Event: "step_started", Step: s.ID, Line: s.Line.Number, Command: title(s.ID, s.Verb, s.Noun, s.Line.Text), Argv: s.Argv, Attempt: ev.Attempt}, true)
 	case attempt.Output:
-		e.lines.Add(ev.Step, ev.Stream, ev.Data, func(line []byte) { e.output(ev.Step.ID, ev.Stream, line) })
+		e.lines.Add(ev, func(line []byte) { e.output(ev.Step.ID, ev.Stream, line) })
 	case engine.StepFinished:
 		s := ev.Result.Step
 		e.lines.Flush(s, func(stream process.Stream, line []byte) { e.output(s.ID, stream, line) })

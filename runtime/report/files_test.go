@@ -304,9 +304,9 @@ func TestLines(t *testing.T) {
 	s := &plan.Step{ID: "1"}
 	var got []string
 	add := func(line []byte) { got = append(got, string(line)) }
-	l.Add(s, process.Stdout, []byte("a\n\nb"), add)
-	l.Add(s, process.Stderr, []byte("x\n"), add)
-	l.Add(s, process.Stdout, []byte("c\nd"), add)
+	l.Add(attempt.Output{Step: s, Stream: process.Stdout, Data: []byte("a\n\nb")}, add)
+	l.Add(attempt.Output{Step: s, Stream: process.Stderr, Data: []byte("x\n")}, add)
+	l.Add(attempt.Output{Step: s, Stream: process.Stdout, Data: []byte("c\nd")}, add)
 	l.Flush(s, func(_ process.Stream, line []byte) { add(line) })
 	if want := []string{"a", "", "x", "bc", "d"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q", got)

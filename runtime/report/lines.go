@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
 )
@@ -60,12 +61,12 @@ func (p *linePart) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// Add calls f for each line that data completes, without its end. The line is reused.
-func (l *Lines) Add(s *plan.Step, stream process.Stream, data []byte, f func(line []byte)) {
+// Add calls f for each line that o completes, without its end. The line is reused.
+func (l *Lines) Add(o attempt.Output, f func(line []byte)) {
 	if l.parts == nil {
 		l.parts = make(map[lineKey]*linePart)
 	}
-	key := lineKey{s, stream}
+	key := lineKey{o.Step, o.Stream}
 	p := l.parts[key]
 	if p == nil {
 		p = new(linePart)
@@ -73,8 +74,12 @@ func (l *Lines) Add(s *plan.Step, stream process.Stream, data []byte, f func(lin
 		l.parts[key] = p
 	}
 	p.f = f
-	_, _ = p.clean.Write(data) // it writes to memory
-	_ = p.clean.Pass()
+	_, _ = p.clean.Write(o.Data) // it writes to memory
+	if o.Cut {
+		_, _ = p.clean.Cut()
+	} else {
+		_ = p.clean.Pass()
+	}
 }
 
 // Flush calls f for the lines of s that have no end, and forgets s.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
 )
@@ -20,7 +21,7 @@ func TestLinesSecret(t *testing.T) {
 		var got strings.Builder
 		l := Lines{Secret: r}
 		for at := 0; at < len(text); at += size {
-			l.Add(s, process.Stdout, []byte(text[at:min(at+size, len(text))]), func(line []byte) { got.Write(append(line, '\n')) })
+			l.Add(attempt.Output{Step: s, Data: []byte(text[at:min(at+size, len(text))])}, func(line []byte) { got.Write(append(line, '\n')) })
 		}
 		l.Flush(s, func(_ process.Stream, line []byte) { got.Write(append(line, '\n')) })
 		for _, secret := range []string{"second-of", "at-the-bound", "MIIB"} {
@@ -34,6 +35,24 @@ func TestLinesSecret(t *testing.T) {
 	}
 }
 
+// TestLinesCut has output end in the midst of a secret, wherever that is, and another attempt begin.
+func TestLinesCut(t *testing.T) {
+	secret := "first-of-the-secret\nsecond-of-the-secret"
+	r := redact.New(redact.Options{Declared: []string{secret}})
+	for n := 1; n < len(secret); n++ {
+		var got strings.Builder
+		add := func(line []byte) { got.Write(append(line, '\n')) }
+		l, s := Lines{Secret: r}, new(plan.Step)
+		l.Add(attempt.Output{Step: s, Data: []byte("begin\n" + secret[:n])}, add)
+		l.Add(attempt.Output{Step: s, Cut: true}, add)
+		l.Add(attempt.Output{Step: s, Data: []byte("again\n")}, add)
+		l.Flush(s, func(_ process.Stream, line []byte) { add(line) })
+		if out := got.String(); out != "begin\nagain\n" {
+			t.Errorf("after %d bytes: %q", n, out)
+		}
+	}
+}
+
 // TestLinesAtOnce passes a line on when it ends.
 func TestLinesAtOnce(t *testing.T) {
 	l, n := Lines{Secret: redact.New(redact.Options{Declared: []string{"first\nsecond"}})}, 0
@@ -41,7 +60,7 @@ func TestLinesAtOnce(t *testing.T) {
 		data string
 		want int
 	}{{"one\n", 1}, {"tw", 1}, {"o\nthree\n", 3}, {"first\n", 3}, {"other\n", 5}} {
-		if l.Add(nil, process.Stdout, []byte(c.data), func([]byte) { n++ }); n != c.want {
+		if l.Add(attempt.Output{Data: []byte(c.data)}, func([]byte) { n++ }); n != c.want {
 			t.Errorf("after %q there are %d lines, want %d", c.data, n, c.want)
 		}
 	}

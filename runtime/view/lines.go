@@ -112,7 +112,7 @@ func (l *lines) Listen(e engine.Event) {
 		}
 	case attempt.Output:
 		if l.mode == Stream {
-			l.cut.Add(e.Step, e.Stream, e.Data, func(line []byte) {
+			l.cut.Add(e, func(line []byte) {
 				if text, event := diagnose.EventText(line); !event || len(text) > 0 {
 					l.line(e.Step, string(bytes.TrimRight(text, "\n")))
 				}

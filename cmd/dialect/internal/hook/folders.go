@@ -3,7 +3,6 @@ package hook
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -17,7 +16,9 @@ import (
 type folders struct {
 	rev   string
 	ids   map[string]string // names of the trees
+	rules map[string]string // names of the files that are a matrix, by their folders
 	ruled []string          // those that have a matrix, sorted, without those below another one
+	fork  func() *folders   // where the tip left a branch that it does not replace; nil for a commit that it replaces
 }
 
 // foldersOf returns the folders of the commit rev, in the repository that git finds in dir with env. Rev is "HEAD", the full name of a ref or a
@@ -35,6 +36,23 @@ func foldersOf(ctx context.Context, dir string, env []string, rev string) (*fold
 		return nil, err
 	}
 	return parseFolders(rev, list)
+}
+
+// forkOf returns the folders of the commit where rev left a branch; nil if that is not known, as where it was never a part of it.
+func forkOf(ctx context.Context, dir string, env []string, rev, branch string) *folders {
+	g, err := git.FindGit(dir)
+	if err != nil {
+		return nil
+	}
+	base, err := g.Run(ctx, dir, env, nil, "merge-base", rev, branch)
+	if err != nil {
+		return nil
+	}
+	f, err := foldersOf(ctx, dir, env, strings.TrimSpace(string(base)))
+	if err != nil {
+		return nil
+	}
+	return f
 }
 
 // Kinds of what could not be listed.
@@ -63,8 +81,7 @@ func kindOf(ctx context.Context, dir string, env []string, rev string) string {
 
 // parseFolders reads what git ls-tree lists.
 func parseFolders(rev string, list []byte) (*folders, error) {
-	f := &folders{rev: rev, ids: map[string]string{".": rev}}
-	ruled := make(map[string]bool)
+	f := &folders{rev: rev, ids: map[string]string{".": rev}, rules: make(map[string]string)}
 	for row := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
 		head, name, ok := strings.Cut(row, "\t")
 		words := strings.Fields(head) // mode, type, hash
@@ -75,11 +92,11 @@ func parseFolders(rev string, list []byte) (*folders, error) {
 		case words[1] == "tree":
 			f.ids[name] = words[2]
 		case words[1] == "blob" && path.Base(name) == routing.FileName:
-			ruled[path.Dir(name)] = true
+			f.rules[path.Dir(name)] = words[2]
 		}
 	}
-	for dir := range ruled {
-		if !within(path.Dir(dir), ruled) || dir == "." {
+	for dir := range f.rules {
+		if !within(path.Dir(dir), f.rules) || dir == "." {
 			f.ruled = append(f.ruled, dir)
 		}
 	}
@@ -88,9 +105,9 @@ func parseFolders(rev string, list []byte) (*folders, error) {
 }
 
 // within reports whether dir, or a folder above it, is in the set.
-func within(dir string, set map[string]bool) bool {
+func within(dir string, set map[string]string) bool {
 	for ; ; dir = path.Dir(dir) {
-		if set[dir] {
+		if _, ok := set[dir]; ok {
 			return true
 		}
 		if dir == "." {
@@ -101,25 +118,25 @@ func within(dir string, set map[string]bool) bool {
 
 // toVerify returns the folders of a tip that a push has to verify, and those that had rules, of which bases says where, and have none. It is "." alone
 // where the root has rules, or had, or nothing has. For each place that the tip is pushed to, bases has what may be there. A folder that one of them has,
-// in each place, needs nothing, and nor does one that is gone.
+// in each place, needs nothing.
 func (f *folders) toVerify(bases [][]*folders) (verify []string, gone map[string]string) {
-	own, all := make(map[string]bool), make(map[string]bool)
+	all := make(map[string]bool)
 	for _, dir := range f.ruled {
-		own[dir], all[dir] = true, true
+		all[dir] = true
 	}
 	gone = make(map[string]string)
 	for _, b := range slices.Concat(bases...) {
 		for _, dir := range b.ruled {
 			all[dir] = true
-			if f.ids[dir] != "" && !within(dir, own) {
-				gone[dir] = b.rev
-			}
+		}
+		for _, dir := range f.lost(b) {
+			gone[dir] = b.rev
 		}
 	}
 	if len(all) == 0 || all["."] {
 		return []string{"."}, nil
 	}
-	for _, dir := range slices.Sorted(maps.Keys(own)) {
+	for _, dir := range f.ruled {
 		if len(bases) == 0 || slices.ContainsFunc(bases, func(place []*folders) bool {
 			return !slices.ContainsFunc(place, func(b *folders) bool { return b.ids[dir] == f.ids[dir] })
 		}) {
@@ -127,4 +144,30 @@ func (f *folders) toVerify(bases [][]*folders) (verify []string, gone map[string
 		}
 	}
 	return verify, gone
+}
+
+// lost returns the folders that have rules in b, and none in the tip. That the folder is gone as well excuses nothing: its files can be elsewhere, where
+// nobody checks them. It has moved if its matrix is in another folder, byte for byte, as often as such ones are gone: what is there is verified. A branch
+// that the tip left before the folder was there says nothing of it.
+func (f *folders) lost(b *folders) (list []string) {
+	gone := func(dir string) bool {
+		return !within(dir, f.rules) && (f.ids[dir] != "" || b.fork == nil || within(dir, b.fork().rules))
+	}
+	moved := make(map[string]int)
+	for dir, id := range f.rules {
+		if b.rules[dir] == "" {
+			moved[id]++
+		}
+	}
+	for dir, id := range b.rules {
+		if gone(dir) {
+			moved[id]--
+		}
+	}
+	for _, dir := range b.ruled {
+		if gone(dir) && (f.ids[dir] != "" || moved[b.rules[dir]] < 0) {
+			list = append(list, dir)
+		}
+	}
+	return list
 }

@@ -41,8 +41,8 @@ const pushWait = time.Minute
 
 // Push answers git's pre-push hook: whether the tips that are pushed are verified. What git writes of a push is read from in; where pre-commit
 // is between, its variables say it. remote is the name of the remote, or its URL. It returns what to say of each tip that is refused, and what to
-// warn of; a fault of our own before the rules are known, a ref that is deleted, and a commit without rules where nothing before it had any refuse nothing; what git wrote and
-// cannot be read refuses, and what is not a commit of a folder with rules.
+// warn of; a fault of our own before the rules are known, a ref that is deleted, and a commit without rules where nothing before it had any refuse nothing; what
+// git wrote and cannot be read refuses, and so does what is not a commit of a folder with rules, or lacks a matrix that was there.
 func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	skip := os.Getenv("DIALECT") == "0"
 	ctx, cancel := context.WithTimeout(context.Background(), pushWait)
@@ -193,7 +193,7 @@ func (p *push) check(t tip) {
 	j.own = len(f.ruled) > 0
 	dirs, gone := f.toVerify(bases)
 	for _, dir := range slices.Sorted(maps.Keys(gone)) {
-		p.refuse(fmt.Sprintf("%s: %s is not verified in %s: it has no routing.toml, and %s has rules\n  next: put %s back%s", verify.Policy, t.name, dir, gone[dir], path.Join(dir, routing.FileName), meant))
+		p.refuse(fmt.Sprintf("%s: %s is not verified in %s: it has no routing.toml, and %s has rules\n  next: put %s back%s%s", verify.Policy, t.name, dir, gone[dir], path.Join(dir, routing.FileName), moved(f, dir), meant))
 	}
 	for _, dir := range dirs {
 		if dir == "." {
@@ -218,6 +218,14 @@ func (p *push) check(t tip) {
 		}
 		p.enter()
 	}
+}
+
+// moved says what else a person can do about rules that are gone with their folder, whose name is dir.
+func moved(f *folders, dir string) string {
+	if f.ids[dir] != "" {
+		return ""
+	}
+	return ", or take it, unchanged, to where the folder is now"
 }
 
 // hides reports whether there are rules here, and a push by pre-commit has refs that nobody looks at: before the hooks of its configuration
@@ -279,6 +287,7 @@ func (p *push) bases(root string, t tip) (bases [][]*folders, from string) {
 	seen := []*folders{}
 	for _, branch := range lastSeen(p.remote) {
 		if f := look("refs/remotes/"+branch, branch); f != nil {
+			f.fork = sync.OnceValue(func() *folders { return cmp.Or(forkOf(p.ctx, at, env, t.rev, "refs/remotes/"+branch), f) })
 			seen = append(seen, f)
 		} else if p.named(at, env, "refs/remotes/"+branch) {
 			return nil, unread(branch)

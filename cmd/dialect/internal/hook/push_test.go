@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,7 +63,8 @@ func TestFolders(t *testing.T) {
 			if tree {
 				b.WriteString("040000 tree " + id + "\t" + path + "\x00")
 			} else {
-				b.WriteString("100644 blob 0\t" + path + "\x00")
+				path, rules, _ := strings.Cut(path, " ")
+				b.WriteString("100644 blob 0" + rules + "\t" + path + "\x00")
 			}
 		}
 		f, err := parseFolders("tip", []byte(b.String()))
@@ -71,32 +73,45 @@ func TestFolders(t *testing.T) {
 		}
 		return f
 	}
+	left := func(b, fork *folders) *folders { b.fork = func() *folders { return fork }; return b }
 	two := []string{"a=1", "a/routing.toml", "b=2", "b/c=3", "b/c/routing.toml", "b/c/d=4", "b/c/d/routing.toml", "x/my-routing.toml"}
 	for name, c := range map[string]struct {
 		tip          *folders
 		bases        [][]*folders
 		verify, gone []string
 	}{
-		"nothing":                     {of("a=1", "a/x"), nil, []string{"."}, nil},
-		"the root":                    {of("a=1", "a/routing.toml", "routing.toml"), nil, []string{"."}, nil},
-		"the root, before":            {of("a=1", "a/routing.toml"), [][]*folders{{of("routing.toml")}}, []string{"."}, nil},
-		"all, of a new remote":        {of(two...), nil, []string{"a", "b/c"}, nil},
-		"one that changed":            {of(two...), [][]*folders{{of("a=1", "a/routing.toml", "b=9", "b/c=8", "b/c/routing.toml")}}, []string{"b/c"}, nil},
-		"none changed":                {of(two...), [][]*folders{{of("a=0"), of(two...)}}, nil, nil},
-		"by one place, not by two":    {of(two...), [][]*folders{{of("a=0")}, {of(two...)}}, []string{"a", "b/c"}, nil},
-		"another in each place":       {of(two...), [][]*folders{{of("a=1", "a/routing.toml", "b/c=8")}, {of(two...), of("a=8")}}, []string{"b/c"}, nil},
-		"nothing known of one place":  {of(two...), [][]*folders{{of(two...)}, nil}, []string{"a", "b/c"}, nil},
-		"gone from one place":         {of("a=9", "a/x"), [][]*folders{{of("a=9", "a/x")}, {of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
-		"rules gone":                  {of("a=9", "a/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
-		"rules gone below others":     {of("a=9", "a/b=8", "a/routing.toml"), [][]*folders{{of("a=1", "a/b=2", "a/b/routing.toml")}}, []string{"a"}, nil},
-		"the folder is gone":          {of("b=9", "b/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, nil},
-		"the folder has another name": {of("b=1", "b/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml")}}, []string{"b"}, nil},
+		"nothing":                              {of("a=1", "a/x"), nil, []string{"."}, nil},
+		"the root":                             {of("a=1", "a/routing.toml", "routing.toml"), nil, []string{"."}, nil},
+		"the root, before":                     {of("a=1", "a/routing.toml"), [][]*folders{{of("routing.toml")}}, []string{"."}, nil},
+		"all, of a new remote":                 {of(two...), nil, []string{"a", "b/c"}, nil},
+		"one that changed":                     {of(two...), [][]*folders{{of("a=1", "a/routing.toml", "b=9", "b/c=8", "b/c/routing.toml")}}, []string{"b/c"}, nil},
+		"none changed":                         {of(two...), [][]*folders{{of("a=0"), of(two...)}}, nil, nil},
+		"by one place, not by two":             {of(two...), [][]*folders{{of("a=0")}, {of(two...)}}, []string{"a", "b/c"}, nil},
+		"another in each place":                {of(two...), [][]*folders{{of("a=1", "a/routing.toml", "b/c=8")}, {of(two...), of("a=8")}}, []string{"b/c"}, nil},
+		"nothing known of one place":           {of(two...), [][]*folders{{of(two...)}, nil}, []string{"a", "b/c"}, nil},
+		"gone from one place":                  {of("a=9", "a/x"), [][]*folders{{of("a=9", "a/x")}, {of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
+		"rules gone":                           {of("a=9", "a/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
+		"rules gone below others":              {of("a=9", "a/b=8", "a/routing.toml"), [][]*folders{{of("a=1", "a/b=2", "a/b/routing.toml")}}, []string{"a"}, nil},
+		"the folder is gone":                   {of("b=9", "b/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
+		"the folder is a file, or a link":      {of("a", "b=9", "b/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
+		"the folder has another name":          {of("b=1", "b/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml")}}, []string{"b"}, nil},
+		"and other rules":                      {of("b=1", "b/routing.toml 2"), [][]*folders{{of("a=1", "a/routing.toml 1")}}, []string{"b"}, []string{"a"}},
+		"and the old one is there":             {of("a=9", "a/x", "b=1", "b/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml")}}, []string{"b"}, []string{"a"}},
+		"another folder had the same rules":    {of("b=1", "b/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml", "b=1", "b/routing.toml")}}, nil, []string{"a"}},
+		"a deeper folder has the same rules":   {of("c=1", "c/d=2", "c/d/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml", "a/d=2", "a/d/routing.toml")}}, []string{"c/d"}, []string{"a"}},
+		"both have another name":               {of("c=1", "c/routing.toml", "c/d=2", "c/d/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml", "a/d=2", "a/d/routing.toml")}}, []string{"c"}, nil},
+		"another name, in a folder with rules": {of("x=1", "x/routing.toml 2", "x/a=2", "x/a/routing.toml"), [][]*folders{{of("a=2", "a/routing.toml", "x=0", "x/routing.toml 2")}}, []string{"x"}, nil},
+		"another name, on a branch from before a folder with the same rules": {of("c=1", "c/routing.toml"), [][]*folders{{left(of("a=1", "a/routing.toml", "b=1", "b/routing.toml"), of("a=1", "a/routing.toml"))}}, []string{"c"}, nil},
+		"one new folder for two":              {of("c=1", "c/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml", "b=1", "b/routing.toml")}}, []string{"c"}, []string{"a", "b"}},
+		"rules of a folder above":             {of("x=1", "x/routing.toml 2", "x/b=3"), [][]*folders{{of("x=0", "x/a=1", "x/a/routing.toml", "x/b=3", "x/b/routing.toml")}}, []string{"x"}, nil},
+		"a branch from before the folder":     {of("b=1"), [][]*folders{{left(of("a=1", "a/routing.toml"), of("b=0"))}}, nil, nil},
+		"a branch that had the folder":        {of("b=1"), [][]*folders{{left(of("a=1", "a/routing.toml"), of("a=0", "a/routing.toml"))}}, nil, []string{"a"}},
+		"a branch from before the rules":      {of("a=1", "a/x"), [][]*folders{{left(of("a=1", "a/routing.toml"), of("a=0", "a/x"))}}, nil, []string{"a"}},
+		"a branch that had rules above it":    {of("b=1"), [][]*folders{{left(of("x=1", "x/a=2", "x/a/routing.toml"), of("x=0", "x/routing.toml"))}}, nil, []string{"x/a"}},
+		"a branch of which nothing was there": {of("b=1"), [][]*folders{{left(of("a=1", "a/routing.toml"), of())}}, nil, nil},
 	} {
 		verify, gone := c.tip.toVerify(c.bases)
-		var lost []string
-		for dir := range gone {
-			lost = append(lost, dir)
-		}
+		lost := slices.Sorted(maps.Keys(gone))
 		if !slices.Equal(verify, c.verify) || !slices.Equal(lost, c.gone) {
 			t.Errorf("%s: verify %q, gone %q; want %q, %q", name, verify, lost, c.verify, c.gone)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/place"
 )
 
@@ -97,7 +98,11 @@ func (o *File) settle(in InUse) (err error) {
 	o.in = in
 	if o.pipe = !o.Fresh && !o.Edits && !o.Inside && openPipe(o.Name); o.pipe {
 		o.Path = o.Name
-		return nil
+		w, err := o.Open()
+		if err != nil {
+			return err
+		}
+		return w.Close()
 	}
 	if o.Path, err = placeOf(o.Name); err != nil {
 		return err
@@ -149,7 +154,8 @@ func (o *File) settle(in InUse) (err error) {
 }
 
 // openPipe reports whether name is that of a pipe that this process inherited, open for writing, such as >(jq .) in a shell. Such a name is a
-// link in /proc to nothing on a disk. It is false for the standard streams: they have names of their own.
+// link in /proc to nothing on a disk. It is false for the standard streams: they have names of their own. No command inherits the pipe: one that is left
+// running would keep its reader waiting.
 func openPipe(name string) bool {
 	number, ok := strings.CutPrefix(name, "/dev/fd/")
 	if !ok {
@@ -162,8 +168,11 @@ func openPipe(name string) bool {
 	if err != nil || end.Mode()&0o200 == 0 { // of the other end of a pipe Linux says that it can only be read
 		return false
 	}
-	info, err := os.Stat(name)
-	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
+	if info, err := os.Stat(name); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		return false
+	}
+	keyfd.Withhold(number)
+	return true
 }
 
 // pour writes text to an inherited pipe. It waits up to slowReader for a reader.
@@ -380,10 +389,15 @@ func (o *File) Open() (io.WriteCloser, error) {
 	case err != nil && !o.pipe:
 	case o.pipe || info.Mode()&os.ModeNamedPipe != 0:
 		w, err := os.OpenFile(o.Path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-		if err != nil {
-			return nil, errors.New("nobody reads it")
+		switch {
+		case err == nil:
+			return w, nil
+		case o.pipe && errors.Is(err, fs.ErrPermission):
+			return nil, errors.New("another user made that pipe, and Linux lets nobody else open it: name a file, or a pipe of your own")
+		case errors.Is(err, fs.ErrPermission):
+			return nil, regular.Reason(err)
 		}
-		return w, nil
+		return nil, errors.New("nobody reads it")
 	default:
 		if err := os.Remove(o.Path); err != nil {
 			return nil, regular.Reason(err)

@@ -258,7 +258,10 @@ func try(ctx context.Context, m *routing.Matrix, l scaffold.Line, o Options) (Re
 		Run: archive.NewRun(), Environ: o.Environ, Redact: secret, Degraded: "a trial", DeferGate: true, EndLeft: true, Output: true,
 		Listen: func(e attempt.Event) {
 			if e, ok := e.(attempt.Output); ok {
-				_, _ = public.Write(e.Data)
+				_, _ = public.Write(e.Data) // to memory
+				if e.Cut {
+					_, _ = public.Cut()
+				}
 			}
 		},
 	}})

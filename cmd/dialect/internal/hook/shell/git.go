@@ -31,6 +31,7 @@ var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", 
 // git reads the arguments of git.
 func (in *Intent) git(words []word, st *state, depth int) {
 	st = st.clone() // what its options say holds for it alone
+	words = append(in.configured(st), words...)
 	args, included := texts(words), false
 	for len(args) > 0 && (strings.HasPrefix(args[0], "-") || words[0].hidden()) {
 		flag, value := args[0], word{known: words[0].known}
@@ -40,7 +41,12 @@ func (in *Intent) git(words []word, st *state, depth int) {
 		} else if f, v, ok := strings.Cut(flag, "="); ok {
 			flag, value.text = f, v
 		}
-		switch name, to, _ := strings.Cut(value.text, "="); {
+		name, to, _ := strings.Cut(value.text, "=")
+		if flag == "--config-env" {
+			flag = "-c"
+			to, _, _ = in.value(st, to)
+		}
+		switch {
 		case flag == "-c" && len(name) > len("alias.") && strings.EqualFold(name[:len("alias.")], "alias."):
 			st.aliases[strings.ToLower(name[len("alias."):])] = to
 		case flag == "-C":
@@ -49,9 +55,9 @@ func (in *Intent) git(words []word, st *state, depth int) {
 			in.variable("GIT_DIR", value, st)
 		case flag == "--bare":
 			st.unknown = "the repository is a bare one"
-		case (flag == "-c" || flag == "--config-env") && strings.EqualFold(name, "core.hooksPath"):
+		case flag == "-c" && strings.EqualFold(name, "core.hooksPath"):
 			in.Bypass = "core.hooksPath"
-		case (flag == "-c" || flag == "--config-env") && isInclude(name):
+		case flag == "-c" && isInclude(name):
 			included = true
 		case flag == "-c" && slices.Contains(programs, strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])):
 			in.read(strings.TrimPrefix(to, "!"), st.clone(), depth+1)
@@ -118,6 +124,18 @@ func (in *Intent) git(words []word, st *state, depth int) {
 		}
 	}
 	switch command {
+	case "for-each-repo":
+		words = words[1:]
+		for len(words) > 0 && strings.HasPrefix(words[0].text, "-") && words[0].text != "-C" && words[0].text != "-c" {
+			if words[0].text == "--config" && len(words) > 1 {
+				words = words[1:]
+			}
+			words = words[1:]
+		}
+		if depth < maxDepth {
+			st.unknown = "it is run by git for-each-repo"
+			in.git(words, st, depth+1)
+		}
 	case "submodule", "rebase", "bisect": // foreach COMMAND, --exec COMMAND, run COMMAND
 		for i, a := range rest {
 			text, next := "", rest[i+1:]
@@ -153,6 +171,25 @@ func (in *Intent) git(words []word, st *state, depth int) {
 			in.add(true, st)
 		}
 	}
+}
+
+// configured returns what variables say of git's configuration, as options of git.
+func (in *Intent) configured(st *state) (list []word) {
+	set := func(name, value string) {
+		list = append(list, word{text: "-c", known: true}, word{text: name + "=" + value, known: true})
+	}
+	for d := st.names; d != nil && in.spend(1); d = d.before {
+		if n, ok := strings.CutPrefix(d.name, "GIT_CONFIG_KEY_"); ok {
+			value, _, _ := in.value(st, "GIT_CONFIG_VALUE_"+n)
+			set(d.value, value)
+		} else if d.name == "GIT_CONFIG_PARAMETERS" { // 'NAME'='VALUE' or 'NAME=VALUE', each
+			for item := range strings.SplitSeq(strings.Trim(d.value, "' "), "' '") {
+				name, value, _ := strings.Cut(strings.Replace(item, "'='", "=", 1), "=")
+				set(name, value)
+			}
+		}
+	}
+	return list
 }
 
 // programs are the last parts of the names of git's configuration whose value is a command line.

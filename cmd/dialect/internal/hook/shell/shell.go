@@ -419,6 +419,7 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 			name, value, _ := strings.Cut(args[0].text, "=")
 			st = st.clone()
 			in.variable(name, word{text: value, known: args[0].known}, st)
+			st.define(definition{name: name, value: value, known: args[0].known})
 			args = args[1:]
 		}
 		if len(args) == 0 {
@@ -595,6 +596,12 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 	case "lefthook", "pre-commit":
 		if len(rest) > 0 && rest[0].text == "uninstall" {
 			in.Bypass = name + " uninstall"
+		}
+	case "bwrap", "catchsegv", "choom", "cpulimit", "eatmydata", "faketime", "firejail", "ltrace", "nsenter", "numactl", "perf", "pkexec", "rlwrap", "run0", "setarch", "torsocks", "valgrind":
+		for i := range rest { // their options take one word or several: a command may begin at each
+			if depth < maxDepth && in.spend(len(rest)) {
+				in.argv(rest[i:], st.clone(), depth+1)
+			}
 		}
 	case "find", "fd", "fdfind":
 		for i, a := range rest {
