@@ -116,8 +116,8 @@ func within(dir string, set map[string]string) bool {
 	}
 }
 
-// toVerify returns the folders of a tip that a push has to verify, and those that had rules, of which bases says where, and have none. It is "." alone
-// where the root has rules, or had, or nothing has. For each place that the tip is pushed to, bases has what may be there. A folder that one of them has,
+// toVerify returns the folders of a tip that a push has to verify, and those that had rules, of which bases says where, and have none. It is ".", and what
+// had rules of its own without those of the root, where the root has rules, or had, or nothing has. For each place that the tip is pushed to, bases has what may be there. A folder that one of them has,
 // in each place, needs nothing.
 func (f *folders) toVerify(bases [][]*folders) (verify []string, gone map[string]string) {
 	all := make(map[string]bool)
@@ -133,10 +133,19 @@ func (f *folders) toVerify(bases [][]*folders) (verify []string, gone map[string
 			gone[dir] = b.rev
 		}
 	}
+	own := slices.Clone(f.ruled)
 	if len(all) == 0 || all["."] {
-		return []string{"."}, nil
+		verify, gone, own = []string{"."}, nil, nil
 	}
-	for _, dir := range f.ruled {
+	for _, b := range slices.Concat(bases...) {
+		for _, dir := range b.ruled { // their own rules go on to count below another matrix, which came since
+			if dir != "." && f.rules[dir] != "" && !slices.Contains(own, dir) {
+				own = append(own, dir)
+			}
+		}
+	}
+	slices.Sort(own)
+	for _, dir := range own {
 		if len(bases) == 0 || slices.ContainsFunc(bases, func(place []*folders) bool {
 			return !slices.ContainsFunc(place, func(b *folders) bool { return b.ids[dir] == f.ids[dir] })
 		}) {
