@@ -351,7 +351,9 @@ func (s *Store) Counted(ctx context.Context, asked []receipts.Counting, run stri
 	if s.signer != nil && s.signer.Level() >= receipts.LevelKey {
 		by = s.signerID()
 	}
-	return answer(ctx, s, func(v *verify.Session) (map[receipts.Counting]receipts.Entry, error) { return v.Counted(asked, run, by) })
+	return answer(ctx, s, func(v *verify.Session) (map[receipts.Counting]receipts.Entry, error) {
+		return v.Counted(asked, run, by)
+	})
 }
 
 // Authentic returns the record that id names, with what the log says of it, and the checkpoint

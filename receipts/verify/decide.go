@@ -340,7 +340,7 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 // accepts reports whether a run that accepts failures accepts f for its pass m: else a record without the key, a weaker line, or an inner run of another line
 // than f is below, would have the run accept what its own lines never met.
 func (s *Session) accepts(p passes, m Leaf, f *receipts.Entry) bool {
-	if !p.within.believed(m.Entry, f) || !p.rules.heldTo(receipt(m.Entry), receipt(f)) {
+	if m.Foreign || !p.within.believed(m.Entry, f) || !p.rules.heldTo(receipt(m.Entry), receipt(f)) {
 		return false
 	}
 	above := p.within.around(receipt(f).Run)

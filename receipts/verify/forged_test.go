@@ -748,3 +748,28 @@ func TestMadeUpSigner(t *testing.T) {
 		t.Errorf("counted %+v, %v", found, err)
 	}
 }
+
+// TestAcceptedForeign has a gate without the key, in the name of a line, take in a pass of another run: the run of the line accepts no failure for that.
+func TestAcceptedForeign(t *testing.T) {
+	s, keys := newSigner(t)
+	for _, forge := range []bool{false, true} {
+		m := newMaker(t)
+		line := m.signedBy(s)
+		onB := func(r *receipts.Receipt) { r.Run, r.Workspace.Before = "r-0", treeB }
+		m.sign = s
+		m.run("r-0")
+		m.sign = nil
+		f := line(failing, onB)
+		pass := line(onB)
+		list := []receipts.Hash{line()}
+		if forge {
+			m.gate([]receipts.Hash{pass}, func(b *receipts.Gate) { b.Run, b.Parent = "r-9", "r-1/1" })
+		}
+		g := requestFor(list...)
+		g.Level, g.Strict, g.AcceptFlaky = receipts.LevelKey, false, "the network"
+		m.signCheckpoint(s)
+		if d := m.decide(Options{Keys: keys}, g); slices.Contains(d.Accepted, f) {
+			t.Errorf("forged %v: accepted %v, %v", forge, d.Accepted, d.Refusals)
+		}
+	}
+}
