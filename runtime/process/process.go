@@ -153,8 +153,8 @@ type Command struct {
 	// Output sees the streams as they arrive, one call at a time. It must not keep
 	// p. It must not wait for anything: no budget runs while it does.
 	Output func(s Stream, p []byte)
-	// Cut is called once where more of a stream than MaxOutput allows is thrown away, after what is kept went to Output, and in its place: what came
-	// last may be the beginning of something.
+	// Cut is called once where more of a stream than MaxOutput allows is thrown away, and of each where the command was ended while it ran, after what is
+	// kept went to Output, and in its place: what came last may be the beginning of something.
 	Cut func(s Stream)
 	// Hold, if set, is asked after each call of Output. While the channel that it returns
 	// is open nothing more is read, so that the command may block on a full pipe; its

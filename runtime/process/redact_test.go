@@ -96,3 +96,30 @@ func TestRedact(t *testing.T) {
 		noTemporary(t, dir)
 	}
 }
+
+// TestRedactEnded ends a command in the midst of a write of a secret, by a budget or a signal: nothing shows what was written of it.
+func TestRedactEnded(t *testing.T) {
+	const secret = "correct-horse-battery-staple-and-more"
+	for name, res := range map[string]Result{"budget": {Stop: Timeout}, "signal": {Signal: "SIGKILL"}, "by itself": {}} {
+		for _, before := range []int{10, HeadBytes, 100_000} {
+			dir := t.TempDir()
+			var r recorder
+			cut := 0
+			r.init(&Command{LogDir: dir, Redact: redact.New(redact.Options{Declared: []string{secret}}), Cut: func(Stream) { cut++ }})
+			text := strings.Repeat("a", before) + "\n" + secret[:30]
+			r.streams[0].write(r.admit(Stdout, []byte(text)))
+			r.finish(&res)
+			kept, err := os.ReadFile(res.Stdout.Log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := name != "by itself"
+			if shown := strings.Contains(string(kept)+string(res.Stdout.Head)+string(res.Tail), secret[:6]); shown == ended || (cut == 1) != ended {
+				t.Errorf("%s, behind %d bytes: shown %v, cut %d times", name, before, shown, cut)
+			}
+			if sha256.Sum256(kept) != res.Stdout.LogSHA256 {
+				t.Errorf("%s, behind %d bytes: the log has another name than its digest", name, before)
+			}
+		}
+	}
+}

@@ -85,6 +85,17 @@ func (r *recorder) over() bool { return r.dropped }
 // finish completes the logs and puts what was recorded into res. Nothing may be
 // recorded any more.
 func (r *recorder) finish(res *Result) {
+	cut := r.dropped
+	if res.Stop != "" || res.Signal != "" { // what was written last may be a part of a write: the command was ended in the midst of it
+		cut = true
+		for i := range r.streams {
+			if s := &r.streams[i]; !s.ended && s.n > 0 {
+				if s.ended = true; r.command.Cut != nil {
+					r.command.Cut(Stream(i))
+				}
+			}
+		}
+	}
 	for i, out := range [...]*Output{&res.Stdout, &res.Stderr} {
 		if err := r.streams[i].finish(out); err != nil {
 			res.Notes = append(res.Notes, fmt.Sprintf("the log of %v was not kept: %v", Stream(i), err))
@@ -92,7 +103,7 @@ func (r *recorder) finish(res *Result) {
 	}
 	tail := r.tail.bytes()
 	lost := r.total > int64(len(tail))
-	if r.dropped {
+	if cut {
 		tail = r.command.Redact.Head(tail)
 	}
 	if lost {
