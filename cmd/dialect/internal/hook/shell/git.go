@@ -133,7 +133,7 @@ func (in *Intent) git(words []word, st *state, depth int) {
 			words = words[1:]
 		}
 		if depth < maxDepth {
-			st.unknown = "it is run by git for-each-repo"
+			st.unknown = "it is run by git " + command
 			in.git(words, st, depth+1)
 		}
 	case "submodule", "rebase", "bisect": // foreach COMMAND, --exec COMMAND, run COMMAND
