@@ -22,7 +22,7 @@
 // that needs a receipt refuses. A run that is cut short waits some seconds for a store that does
 // not answer, and once it is killed half a second; then it is degraded.
 //
-// It is one package of up to 4,400 lines because judging, recording and gating read the same reports, and a
+// It is one package of up to 4,450 lines because judging, recording and gating read the same reports, and a
 // smaller one would have to hand out what only the trusted process may say of an attempt.
 package attempt
 
