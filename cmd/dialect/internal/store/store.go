@@ -208,7 +208,7 @@ func Remedy(err error) string {
 	case errors.Is(err, sqlite.ErrLongPath):
 		return "name a store with a shorter path: --store PATH"
 	case errors.Is(err, fs.ErrPermission):
-		return "it belongs to another user: run as that user, have it given to you (chown), or name a store of your own: --store PATH"
+		return "it belongs to another user, or lacks the rights: run as that user, have it given to you (chown, chmod u+rwX), or name a store of your own: --store PATH"
 	case errors.Is(err, syscall.EROFS):
 		return "its file system can only be read: name a store elsewhere: --store PATH"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
