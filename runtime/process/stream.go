@@ -88,15 +88,7 @@ func (r *recorder) finish(res *Result) {
 		}
 	}
 	tail := r.tail.bytes()
-	lost := r.total > int64(len(tail))
-	if r.dropped {
-		tail = r.command.Redact.Head(tail)
-	}
-	if lost {
-		res.Tail = r.command.Redact.Tail(tail)
-	} else {
-		res.Tail = r.command.Redact.Bytes(tail)
-	}
+	res.Tail = r.command.Redact.Part(tail, r.total > int64(len(tail)), r.dropped)
 	if r.dropped {
 		res.Notes = append(res.Notes, fmt.Sprintf("output past %d bytes was not recorded", r.command.MaxOutput))
 	}
