@@ -239,7 +239,7 @@ func (c *capture) finish(out *Output) error {
 		end := c.end.bytes()
 		lost := c.n-c.straight > int64(len(end))
 		if lost {
-			end = c.redact.Tail(end)
+			end = c.redact.Part(end, true, c.ended)
 		}
 		if c.file == nil {
 			if c.create(); c.err != nil {
