@@ -102,15 +102,7 @@ func (r *recorder) finish(res *Result) {
 		}
 	}
 	tail := r.tail.bytes()
-	lost := r.total > int64(len(tail))
-	if cut {
-		tail = r.command.Redact.Head(tail)
-	}
-	if lost {
-		res.Tail = r.command.Redact.Tail(tail)
-	} else {
-		res.Tail = r.command.Redact.Bytes(tail)
-	}
+	res.Tail = r.command.Redact.Part(tail, r.total > int64(len(tail)), cut)
 	if r.dropped {
 		res.Notes = append(res.Notes, fmt.Sprintf("output past %d bytes was not recorded", r.command.MaxOutput))
 	}
@@ -261,7 +253,7 @@ func (c *capture) finish(out *Output) error {
 		end := c.end.bytes()
 		lost := c.n-c.straight > int64(len(end))
 		if lost {
-			end = c.redact.Tail(end)
+			end = c.redact.Part(end, true, c.ended)
 		}
 		if c.file == nil {
 			if c.create(); c.err != nil {

@@ -79,13 +79,16 @@ const (
 // occur by chance.
 const minCore = 7
 
-// writings returns v itself, and v in hex and base64. What escapes single characters (URL, JSON, HTML,
+// writings returns v itself, also with the line ends of Unix, and v in hex and base64. What escapes single characters (URL, JSON, HTML,
 // shells, Python and Go) needs no entry: [unit] reads it.
 //
 // A secret that is encoded together with what stands around it begins at one of three places of
 // a group of base64. Of each the characters that depend on the secret alone are one literal.
 func writings(v []byte) []literal {
 	list := []literal{newLiteral(v, v, -1)}
+	if unix := bytes.ReplaceAll(v, []byte("\r\n"), []byte("\n")); len(unix) < len(v) {
+		list = append(list, newLiteral(unix, v, -1))
+	}
 	for _, quoted := range quotings(v) { // which may be escaped once more, in JSON for one
 		list = append(list, newLiteral(quoted, v, -1))
 	}
@@ -137,16 +140,23 @@ func quotings(v []byte) (list [][]byte) {
 	return list
 }
 
-// match returns the length of l at the begin of s, in any writing, at most limit; 0 if it is
-// not there. It subtracts its work from credit, and gives up where that is used up.
-func (l *literal) match(s []byte, limit int, credit *int) int {
-	n := len(l.text)
-	if !bytes.HasPrefix(s, l.text) {
+// lines reports whether l goes on after a line end.
+func (l *literal) lines() bool { return bytes.ContainsAny(l.text[:len(l.text)-1], "\r\n") }
+
+// match returns the length of what l has from its byte from on, at the begin of s, in any writing, at most as long as a secret can be; 0 if it is
+// not there. Where the end of the text was cut, that is len(s) if s ends first. match subtracts its work from the credit, and gives up where that is used up.
+func (l *literal) match(x *search, s []byte, from int) int {
+	n := len(l.text) - from
+	if !bytes.HasPrefix(s, l.text[from:]) {
 		n = 0
 		for r := reading(0); r <= l.own && n == 0; r++ {
-			if r&^l.own == 0 {
-				n = l.escaped(s[:min(len(s), limit)], r, credit)
+			if r&^l.own != 0 {
+				continue
 			}
+			if n = l.escaped(s[:min(len(s), x.r.hold)], from, r, &x.credit); n < 0 && x.cut {
+				return len(s)
+			}
+			n = max(n, 0)
 		}
 		if n == 0 {
 			return 0
@@ -164,13 +174,16 @@ var (
 	padding   = charset{'=': true}
 )
 
-// escaped returns the length of a text at the begin of s that stands for l with any of its
-// characters escaped, and with what nobody is shown in its midst; 0 if there is none, or if credit is used up. Each character is read once.
-func (l *literal) escaped(s []byte, r reading, credit *int) int {
+// escaped returns the length of a text at the begin of s that stands for l from its byte i on, with any of its
+// characters escaped, and with what nobody is shown in its midst; 0 if there is none, or if credit is used up; -1 if s ends before l does. Each character is read once.
+func (l *literal) escaped(s []byte, i int, r reading, credit *int) int {
 	v := l.text
 	at, slashesTo := 0, 0 // s[at:slashesTo] are backslashes
-	for i := 0; i < len(v); {
-		if *credit--; at >= len(s) || *credit < 0 {
+	for i < len(v) {
+		if at >= len(s) {
+			return -1
+		}
+		if *credit--; *credit < 0 {
 			return 0
 		}
 		size, n := 1, 0
@@ -204,7 +217,10 @@ func (l *literal) escaped(s []byte, r reading, credit *int) int {
 			n = unit(s[at:], v[i])
 		}
 		if n == 0 && i > 0 {
-			if n = unseen(s[at:]); n > 0 {
+			if n = unseen(s[at:]); n == 0 && v[i] == '\n' {
+				n = unit(s[at:], '\r') // of a terminal, or of Windows
+			}
+			if n > 0 {
 				at += n
 				*credit -= n / 16
 				continue
@@ -237,21 +253,26 @@ func unseen(s []byte) int {
 const maxBetween = 2 << 10
 
 // betweenEvents returns the length of what stands at the begin of s between two texts that go test -json printed as one: the end of an
-// event after its Output, events without one, and the next event up to its Output. It is 0 if that does not stand there.
+// event after its Output, events without one, and the next event up to its Output. It is 0 if that does not stand there, and len(s) if s ends before
+// that is certain.
 func betweenEvents(s []byte) int {
 	const output = `"Output":"`
 	at := 1
 	if rest := s[1:]; !hasPrefix(rest, "}") && !hasPrefix(rest, `,"`) {
 		return 0
 	}
+	all := len(s)
 	for s = s[:min(len(s), maxBetween)]; ; {
 		end := bytes.IndexByte(s[at:], '\n')
+		if end < 0 && len(s) == all {
+			return all
+		}
 		if end < 0 || !bytes.HasSuffix(bytes.TrimSuffix(s[:at+end], []byte("\r")), []byte("}")) {
 			return 0
 		}
 		at += end + 1
 		line, _, _ := bytes.Cut(s[at:], []byte("\n"))
-		if !hasPrefix(line, `{"`) {
+		if !hasPrefix(line, `{"`) && at < all {
 			return 0
 		}
 		if i := bytes.Index(line, []byte(output)); i >= 0 {

@@ -5,8 +5,8 @@
 // no receipts and no commands.
 //
 // The value of a secret is found as it is, in hex, in base64 (also in the middle of a longer
-// text), with its characters escaped for URLs, JSON, HTML, shells, Python and Go, and with escape sequences of a terminal
-// or control characters in its midst.
+// text), with its characters escaped for URLs, JSON, HTML, shells, Python and Go, with escape sequences of a terminal
+// or control characters in its midst, and with the line ends of Unix or of Windows.
 //
 // The work is linear in the text whatever the secrets are, see [search]. A text that would need
 // more loses its rest.
@@ -17,7 +17,7 @@
 // variable, that is shorter than [minValue], or that the command compressed, encrypted, split over
 // lines, or wrote in another encoding. What a command gets is not touched.
 //
-// It is one package of up to 1,600 lines because what is secret, in which writings, and in which documents is answered in one search of a text.
+// It is one package of up to 1,700 lines because what is secret, in which writings, and in which documents is answered in one search of a text.
 package redact
 
 import (
@@ -60,6 +60,7 @@ type Redactor struct {
 	pairs    [1 << 16 / 64]uint64 // which two bytes a secret can begin with
 	single   [256]bool            // likewise, for literals of one byte
 	names    map[string]bool      // of variables: they stay as they are
+	lines    bool                 // whether one of the literals has several lines
 	values   []string             // what is secret, as it is
 	handed   []string             // what [Variable] held of them
 }
@@ -111,6 +112,7 @@ func New(o Options) *Redactor {
 		r.beginLiteral(l.text)
 		// A secret with all of its characters escaped is found up to the bound.
 		r.hold = max(r.hold, len(l.text)+4, min(maxUnit*len(l.text), maxUnit*maxMatch))
+		r.lines = r.lines || l.lines()
 	}
 	for _, f := range forms {
 		r.begin(f.prefix)
@@ -143,6 +145,12 @@ func (r *Redactor) beginLiteral(v []byte) {
 			}
 		}
 		r.begin(string([]byte{v[0], 0x7f}))
+		if v[1] == '\n' {
+			r.begin(string([]byte{v[0], '\r'}))
+		}
+	}
+	if lineEnd[v[0]] { // a text can be cut right after it
+		r.single[v[0]] = true
 	}
 	if v[0] == ' ' {
 		r.single['+'] = true
@@ -252,7 +260,7 @@ func privateKey(x *search, at int) (int, int) {
 	s := x.s[at:]
 	line := s[:min(len(s), 80)]
 	i := bytes.Index(line, []byte("PRIVATE KEY-----"))
-	if i < 0 || bytes.IndexByte(line[:i], '\n') >= 0 {
+	if i < 0 || bytes.ContainsAny(line[:i], "\r\n") {
 		return 0, 0
 	}
 	body := s[:min(len(s), maxMatch)]
@@ -293,7 +301,10 @@ func signingKey(x *search, at int) (int, int) {
 		}
 		n += k
 	}
-	if end-begin < minKey {
+	switch {
+	case x.cut && n == len(s): // it could go on in the next event of go test -json
+		return 0, n
+	case end-begin < minKey:
 		return 0, 0
 	}
 	return 0, end
@@ -342,6 +353,8 @@ type search struct {
 	r      *Redactor
 	s      []byte
 	credit int
+	each   int  // credit for each byte
+	cut    bool // the end of s was lost: the beginning of a secret, there, counts as one
 	// runs has for each part of a web token where the characters of it that were read last begin
 	// and end in s, so that each character is read once.
 	runs [3]struct{ from, to int }
@@ -353,7 +366,9 @@ const (
 	maxCredit = 1 << 22 // that a text saves up
 )
 
-func (r *Redactor) search(s []byte) search { return search{r: r, s: s, credit: maxCredit} }
+func (r *Redactor) search(s []byte) search {
+	return search{r: r, s: s, credit: maxCredit, each: creditOf + len(r.literals)}
+}
 
 // spent reports whether the search has used up its credit.
 func (x *search) spent() bool { return x.credit < 0 }
@@ -371,7 +386,7 @@ func (x *search) dashed(part, at int) int {
 // writing of.
 func (x *search) literal(list []literal, s []byte) (n int, of []byte) {
 	for i := range list {
-		if n := list[i].match(s, x.r.hold, &x.credit); n > 0 {
+		if n := list[i].match(x, s, 0); n > 0 {
 			return n, list[i].of
 		}
 	}
@@ -418,9 +433,8 @@ func (x *search) match(at int) (skip, n int, of []byte) {
 func (x *search) next(at, limit int) (from, to int, of []byte, ok bool) {
 	r, s := x.r, x.s
 	last := len(s) - 1
-	each := creditOf + len(r.literals)
 	for i := at; i < limit; i++ {
-		x.credit = min(x.credit+each, maxCredit)
+		x.credit = min(x.credit+x.each, maxCredit)
 		c := s[i]
 		if !r.single[c] {
 			if i >= last {
@@ -529,23 +543,29 @@ func Marked(text string) bool {
 
 // Tail is Bytes of a text whose beginning was lost: what a secret that was cut there
 // left behind goes too.
-func (r *Redactor) Tail(p []byte) []byte {
+func (r *Redactor) Tail(p []byte) []byte { return r.Part(p, true, false) }
+
+// Head is Bytes of a text whose end was lost: the beginning of a secret that was cut there
+// goes too.
+func (r *Redactor) Head(p []byte) []byte { return r.Part(p, false, true) }
+
+// Part is Bytes of a text of which the beginning, the end, or both were lost. The two are one step: a mark in the place of one secret
+// would hide from the other end that it is a line of a longer one.
+func (r *Redactor) Part(p []byte, beginning, end bool) []byte {
 	if r == nil {
 		return p
 	}
-	// The rest of a secret of several lines is longer than that of its line.
-	lost := bytes.IndexByte(p[:min(len(p), maxMatch)], '\n') + 1
-	for _, secret := range r.literals {
-		if l := secret.text; bytes.IndexByte(l, '\n') >= 0 {
-			lost = max(lost, overlap(l[1:], p))
-		}
+	from, to, x := 0, len(p), r.search(p)
+	if end {
+		to = x.whole()
 	}
-	p = p[lost:]
-	end := []byte("PRIVATE KEY-----")
-	if i := bytes.Index(p, end); i >= 0 && !bytes.Contains(p[:i], []byte("-----BEGIN ")) {
-		p = p[i+len(end):]
+	if beginning {
+		from = x.rest()
 	}
-	return r.Bytes(p)
+	if from >= to {
+		return nil
+	}
+	return r.bytes(p[from:], to-from)
 }
 
 // Hold returns how many bytes a secret can have.
@@ -556,53 +576,86 @@ func (r *Redactor) Hold() int {
 	return r.hold
 }
 
-// Head is Bytes of a text whose end was lost: the beginning of a secret that was cut there
-// goes too.
-func (r *Redactor) Head(p []byte) []byte {
-	if r == nil {
-		return p
+// lineEnd has the bytes that end a line. No writing of a character, but of these, holds one.
+var lineEnd = charset{'\r': true, '\n': true}
+
+// rest returns how much of the text, whose beginning was lost, belongs to a secret that was cut there, or could: what goes up to the
+// first line end, as far as that is near, then the last lines of a secret of several; and what other secrets have that begin in all that.
+func (x *search) rest() int {
+	p := x.s
+	near := min(len(p), x.r.hold)
+	n := near
+	if i := bytes.IndexAny(p[:near], "\r\n"); i >= 0 {
+		n = i + span(p[i:], &lineEnd, len(p))
+		n += x.lastLines(p[n:min(len(p), n+x.r.hold)])
 	}
-	return r.bytes(p, r.whole(p))
+	if x.spent() {
+		n = max(n, near)
+	}
+	for at := 0; at < n; {
+		from, to, _, ok := x.next(at, n)
+		if !ok {
+			break
+		}
+		at, n = from+1, max(n, to)
+	}
+	end := []byte("PRIVATE KEY-----")
+	if i := bytes.Index(p[n:], end); i >= 0 && !bytes.Contains(p[n:n+i], []byte(keyBegin)) {
+		n += i + len(end)
+	}
+	return n
 }
 
-// whole returns how much of p, whose end was lost, holds no beginning of a secret that was
-// cut: what goes up to the last line end, as far as that is near, less the first lines of
-// a secret of several.
-func (r *Redactor) whole(p []byte) int {
-	from := max(0, len(p)-r.hold)
-	n := from + bytes.LastIndexByte(p[from:], '\n') + 1
-	cut := 0
-	for _, secret := range r.literals {
-		if l := secret.text; n > from && bytes.IndexByte(l, '\n') >= 0 {
-			cut = max(cut, overlap(p[:n], l[:len(l)-1]))
+// lastLines returns the length of the last lines of a secret that s begins with; len(s) if s ends before they do.
+func (x *search) lastLines(s []byte) (n int) {
+	if !x.r.lines || len(s) == 0 {
+		return 0
+	}
+	x.cut = true
+	defer func() { x.cut = false }()
+	for i := range x.r.literals {
+		l := &x.r.literals[i]
+		for at := 1; at < len(l.text) && !x.spent(); at++ {
+			if !lineEnd[l.text[at-1]] || lineEnd[l.text[at]] {
+				continue
+			}
+			if k := l.match(x, s, at); k > 0 { // later lines are fewer
+				n = max(n, k)
+				break
+			}
 		}
 	}
-	return n - cut
+	return n
 }
 
-// overlap returns the length of the longest beginning of b that a ends with. It is the algorithm
-// of Knuth, Morris and Pratt: borders[i] is the length of the longest end of b[:i+1] that b begins
-// with, and the work is linear in the shorter of the two.
-func overlap(a, b []byte) int {
-	a, b = a[max(0, len(a)-len(b)):], b[:min(len(a), len(b))]
-	borders := make([]int, len(b))
-	step := func(k int, c byte) int {
-		for k > 0 && (k == len(b) || b[k] != c) {
-			k = borders[k-1]
+// whole returns how much of the text, whose end was lost, holds no beginning of a secret that was
+// cut: what goes up to the last line end, as far as that is near, less what a secret could have begun
+// with that goes on after it: one of several lines, a private key, and one that go test -json has in two events. What is left of the
+// text are whole lines.
+func (x *search) whole() int {
+	from := max(0, len(x.s)-x.r.hold)
+	n := from + bytes.LastIndexAny(x.s[from:], "\r\n") + 1
+	if n == from || x.spent() {
+		return from
+	}
+	x.s = x.s[:n]
+	p := x.s[from:]
+	if !x.r.lines && !bytes.HasSuffix(bytes.TrimRight(p, "\r\n"), []byte("}")) && !bytes.Contains(p, []byte(keyBegin)) {
+		return n
+	}
+	x.cut = true
+	defer func() { x.cut = false }()
+	for at := from; at < n; {
+		begin, to, _, ok := x.next(at, n)
+		switch {
+		case !ok:
+			return n
+		case to == n:
+			return begin
 		}
-		if k < len(b) && b[k] == c {
-			k++
-		}
-		return k
+		at = begin + 1
 	}
-	for i := 1; i < len(b); i++ {
-		borders[i] = step(borders[i-1], b[i])
-	}
-	k := 0
-	for _, c := range a {
-		k = step(k, c)
-	}
-	return k
+	return n
 }
 
 // mark appends what stands for a secret.
@@ -622,12 +675,16 @@ type Writer struct {
 	buf      []byte
 	out      []byte
 	credit   int // of the [search], which goes on from block to block
+	seen     int // bytes of buf that Pass has seen
+	watch    int // credit of the searches of Pass, which see what is held back again and again
 	replaced bool
 	ended    bool // the rest of the text cannot be searched, and is dropped
 }
 
 // Writer returns a [Writer] to w.
-func (r *Redactor) Writer(w io.Writer) *Writer { return &Writer{r: r, w: w, credit: maxCredit} }
+func (r *Redactor) Writer(w io.Writer) *Writer {
+	return &Writer{r: r, w: w, credit: maxCredit, watch: maxCredit}
+}
 
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.r == nil {
@@ -652,32 +709,34 @@ func (w *Writer) pass(limit int) error {
 		out = append(out, w.buf[:at]...)
 	}
 	w.out, w.credit, w.ended, w.replaced = out, x.credit, x.spent(), w.replaced || replaced
-	w.buf = append(w.buf[:0], w.buf[at:]...)
+	w.buf, w.seen = append(w.buf[:0], w.buf[at:]...), max(0, w.seen-at)
 	_, err := w.w.Write(w.out)
 	return err
 }
 
 // Pass writes what is held back of whole lines, but for those that could be the first of a secret of several. A text that is read while it comes
-// needs that; what it could still belong to is at most as long as those of Hold.
+// needs that; what it could still belong to is at most as long as those of Hold. Where the search for that has used up its credit, Pass
+// writes nothing until more text has come.
 func (w *Writer) Pass() error {
 	if w.r == nil {
 		return nil
 	}
-	n := w.r.whole(w.buf)
-	if i := bytes.LastIndex(w.buf[:n], []byte(keyBegin)); i >= 0 && len(w.buf)-i < maxMatch && !bytes.Contains(w.buf[i:n], []byte(keyEnd)) {
-		n = i
+	fresh := w.buf[w.seen:]
+	w.seen = len(w.buf)
+	if !bytes.ContainsAny(fresh, "\r\n") {
+		return nil
 	}
-	if n <= 0 {
+	x := w.r.search(w.buf)
+	x.credit, x.each = min(w.watch+x.each*len(fresh), maxCredit), -1
+	n := x.whole()
+	if w.watch = x.credit; n <= 0 {
 		return nil
 	}
 	return w.pass(n)
 }
 
-// How a private key in PEM begins and ends.
-const (
-	keyBegin = "-----BEGIN "
-	keyEnd   = "-----END "
-)
+// keyBegin is how a private key in PEM begins.
+const keyBegin = "-----BEGIN "
 
 // Cut ends the text at this place, where its end was lost: of what is held back it drops
 // what could be the beginning of a secret, and returns how many bytes that was: at most
@@ -686,12 +745,13 @@ func (w *Writer) Cut() (dropped int, err error) {
 	if w.r == nil {
 		return 0, nil
 	}
-	n := w.r.whole(w.buf)
+	x := w.r.search(w.buf)
+	n := x.whole()
 	dropped = len(w.buf) - n
 	if n > 0 {
 		err = w.pass(n)
 	}
-	w.buf = w.buf[:0]
+	w.buf, w.seen = w.buf[:0], 0
 	return dropped, err
 }
 

@@ -131,9 +131,9 @@ func TestTail(t *testing.T) {
 		"horse-battery\nok\n":                                                         "ok\n",
 		"AAAA\nBBBB\n-----END RSA PRIVATE KEY-----\nok\n":                             "\nok\n",
 		"x\n-----BEGIN RSA PRIVATE KEY-----\nAA\n-----END RSA PRIVATE KEY-----\nok\n": "[redacted:",
-		strings.Repeat("no line end", 3):                                              "no line endno line endno line end",
+		strings.Repeat("no line end", 3):                                              "",
 	} {
-		if got := string(r.Tail([]byte(text))); !strings.HasPrefix(got, want) {
+		if got := string(r.Tail([]byte(text))); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -199,6 +199,21 @@ func BenchmarkWriter(b *testing.B) {
 		w := r.Writer(io.Discard)
 		_, _ = w.Write(text)
 		_, _ = w.Close()
+	}
+}
+
+// BenchmarkPass has lines that are read while they come.
+func BenchmarkPass(b *testing.B) {
+	for name, r := range map[string]*Redactor{"one line": redactor(), "several": New(Options{Declared: []string{"some lines\nof a & secret\nin the matrix"}})} {
+		b.Run(name, func(b *testing.B) {
+			text := []byte(strings.Repeat("    median_test.go:13: Median([3 1 2]) = 1, want 2 at https://example.com/x\n", 4))
+			b.SetBytes(int64(len(text)))
+			w := r.Writer(io.Discard)
+			for b.Loop() {
+				_, _ = w.Write(text)
+				_ = w.Pass()
+			}
+		})
 	}
 }
 

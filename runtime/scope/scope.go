@@ -7,8 +7,8 @@
 // A pattern is relative to the directory of the matrix and has slashes. A component "**" stands for any number of
 // directories, none included, and at the end for all files below; any other is matched as [path.Match] does.
 // Files beside or above that directory are matched by none. A link that leads to a directory is matched, too, by a pattern
-// that matches something below it, by the name that goes through the link, or could, through a further link. It belongs to the rest all the
-// same, unless a pattern matches the link itself.
+// that matches something below it, by the name that goes through the link, or could, through a further link. Where links lead to more than
+// anybody looks at, the rest of them are matched by a pattern that could match something there. A link belongs to the rest all the same, unless a pattern matches the link itself.
 //
 // # Digests
 //
@@ -31,6 +31,7 @@
 package scope
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -52,7 +53,8 @@ type Files struct {
 type file struct {
 	path   string
 	parts  []string                // of the path below the directory of the matrix; nil outside of it
-	below  iter.Seq2[string, bool] // see [workspace.Entry]
+	below  iter.Seq2[string, bool] // see [workspace.Entry]; at, too
+	at     string
 	digest [sha256.Size]byte
 }
 
@@ -64,7 +66,7 @@ func Of(s *workspace.Snapshot) *Files {
 		prefix = s.Place + "/"
 	}
 	s.Entries(func(e workspace.Entry) {
-		x := file{path: e.Path, below: e.Below, digest: e.Digest}
+		x := file{path: e.Path, below: e.Below, at: e.At, digest: e.Digest}
 		if below, ok := strings.CutPrefix(e.Path, prefix); ok {
 			x.parts = strings.Split(below, "/")
 		}
@@ -74,17 +76,18 @@ func Of(s *workspace.Snapshot) *Files {
 	return f
 }
 
-// Digest returns the digest of the files that patterns match; zero for none.
-func (f *Files) Digest(patterns []string) receipts.Hash {
-	return f.digest("dialect.scope/1\n", patterns, true)
+// Digest returns the digest of the files that patterns match; zero for none, and where ctx is done before it is known which links count.
+func (f *Files) Digest(ctx context.Context, patterns []string) receipts.Hash {
+	return f.digest("dialect.scope/1\n", patterns, &looks{ctx: ctx, left: maxLooks, known: make(map[string]bool)})
 }
 
 // Rest returns the digest of the files that none of the patterns match; zero where there are no patterns.
 func (f *Files) Rest(patterns []string) receipts.Hash {
-	return f.digest("dialect.rest/1\n", patterns, false)
+	return f.digest("dialect.rest/1\n", patterns, nil)
 }
 
-func (f *Files) digest(head string, patterns []string, matching bool) (none receipts.Hash) {
+// digest is that of the files that patterns match, or of those that they do not where through is nil.
+func (f *Files) digest(head string, patterns []string, through *looks) (none receipts.Hash) {
 	if len(patterns) == 0 || f.unknown {
 		return none
 	}
@@ -100,14 +103,14 @@ func (f *Files) digest(head string, patterns []string, matching bool) (none rece
 	for i := range f.list {
 		x := &f.list[i]
 		matches := slices.ContainsFunc(globs, func(glob []string) bool {
-			return match(glob, x.parts) || matching && x.below != nil && x.through(glob)
+			return match(glob, x.parts) || through != nil && x.below != nil && through.match(glob, x)
 		})
 		found = found || matches
-		if matches == matching {
+		if matches == (through != nil) {
 			fmt.Fprintf(h, "file %d:%s %x\n", len(x.path), x.path, x.digest)
 		}
 	}
-	if matching && !found {
+	if through != nil && (!found || through.ended) {
 		return none
 	}
 	return receipts.Hash(h.Sum(nil))
@@ -149,23 +152,77 @@ func match(glob, parts []string) bool {
 	return g == len(glob)
 }
 
-// maxThrough bounds how many names that go through one link are looked at.
-const maxThrough = 1 << 16
+// Bounds of what is looked at behind links.
+const (
+	maxThrough = 1 << 16 // names behind one link
+	maxLooks   = 1 << 23 // components of names for one digest, each as often as it is compared
+)
 
-// through reports whether a pattern matches something below the directory that a link leads to. A link with more names than maxThrough
-// counts as a match.
-func (x *file) through(glob []string) bool {
-	if !leadsOn(glob, x.parts) {
+// looks are those of one digest at what links lead to. The links and the patterns come in one order, so they are the same each time.
+type looks struct {
+	ctx   context.Context
+	ended bool            // by ctx, before something was known
+	left  int             // of maxLooks
+	known map[string]bool // what was seen, by directory and what it has to match
+}
+
+// match reports whether a pattern matches something below the directory that a link leads to. A link with more names than maxThrough
+// counts as a match, and so does each where maxLooks are used up.
+func (l *looks) match(glob []string, x *file) bool {
+	rest := after(glob, x.parts)
+	if len(rest) == 0 || l.ended {
 		return false
+	}
+	key := fmt.Sprintf("%q %q", x.at, rest)
+	matches, known := l.known[key]
+	if known {
+		return matches
 	}
 	n := 0
 	for name, folder := range x.below {
-		parts := slices.Concat(x.parts, strings.Split(name, "/"))
-		if n++; match(glob, parts) || folder && leadsOn(glob, parts) || n > maxThrough {
-			return true
+		if n%1024 == 0 && l.ctx.Err() != nil {
+			l.ended = true
+			return false
+		}
+		parts := strings.Split(name, "/")
+		n++
+		l.left -= len(parts) * len(rest)
+		if matches = n > maxThrough || l.left < 0 || slices.ContainsFunc(rest, func(glob []string) bool {
+			return match(glob, parts) || folder && leadsOn(glob, parts)
+		}); matches {
+			break
 		}
 	}
-	return false
+	l.known[key] = matches
+	return matches
+}
+
+// after returns what patterns have to match what comes below a path, for glob to match the whole.
+func after(glob, parts []string) (rest [][]string) {
+	if len(parts) == 0 {
+		return nil
+	}
+	at := make([]bool, len(glob)+1) // where in glob the next component can be
+	at[0] = true
+	for _, name := range parts {
+		next := make([]bool, len(at))
+		for i, pattern := range glob {
+			switch {
+			case !at[i]:
+			case pattern == "**":
+				next[i], at[i+1] = true, true
+			case matches(pattern, name):
+				next[i+1] = true
+			}
+		}
+		at = next
+	}
+	for i := range glob {
+		if at[i] {
+			rest = append(rest, glob[i:])
+		}
+	}
+	return rest
 }
 
 // leadsOn reports whether a pattern could match something below a path.

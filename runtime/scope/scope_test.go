@@ -1,10 +1,14 @@
 package scope
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -71,7 +75,7 @@ func TestDigests(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := Of(s)
-		return [3]receipts.Hash{f.Digest(code), f.Digest(docs), f.Rest(both)}
+		return [3]receipts.Hash{f.Digest(t.Context(), code), f.Digest(t.Context(), docs), f.Rest(both)}
 	}
 	was := take(nil)
 	for _, h := range was {
@@ -143,7 +147,7 @@ func TestThroughLinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := Of(s).Digest(patterns)
+		h := Of(s).Digest(t.Context(), patterns)
 		if h.IsZero() {
 			t.Fatal("no digest")
 		}
@@ -196,7 +200,7 @@ func TestPlace(t *testing.T) {
 	}
 	s.Place = "web"
 	f := Of(s)
-	if f.Digest([]string{"a.ts"}).IsZero() || !f.Digest([]string{"web/a.ts"}).IsZero() || !f.Digest([]string{"c.ts"}).IsZero() {
+	if f.Digest(t.Context(), []string{"a.ts"}).IsZero() || !f.Digest(t.Context(), []string{"web/a.ts"}).IsZero() || !f.Digest(t.Context(), []string{"c.ts"}).IsZero() {
 		t.Error("a pattern is of another directory")
 	}
 	whole := f.Rest([]string{"**"})
@@ -210,7 +214,102 @@ func TestPlace(t *testing.T) {
 	if Of(s).Rest([]string{"**"}) == whole {
 		t.Error("a file of another project is in no digest")
 	}
-	if !f.Rest(nil).IsZero() || !f.Digest(nil).IsZero() {
+	if !f.Rest(nil).IsZero() || !f.Digest(t.Context(), nil).IsZero() {
 		t.Error("a digest of no patterns")
+	}
+}
+
+// links are links to one directory, or each to its own, with names below; looked counts the names that are looked at.
+func links(n, names int, own bool, looked *int) *Files {
+	f := new(Files)
+	for i := range n {
+		x := file{path: fmt.Sprintf("l/%05d", i), at: "d"}
+		if own {
+			x.at = fmt.Sprintf("d/%d", i)
+		}
+		x.parts, x.digest[0] = strings.Split(x.path, "/"), byte(i)
+		x.below = func(yield func(string, bool) bool) {
+			for i := range names {
+				if *looked++; !yield(fmt.Sprintf("in/%d.txt", i), false) {
+					return
+				}
+			}
+		}
+		f.list = append(f.list, x)
+	}
+	return f
+}
+
+// TestManyLinks: what links lead to is looked at once for each directory, and not for ever.
+func TestManyLinks(t *testing.T) {
+	patterns := []string{"*/*1/in/7.*", "**/*.py", "**/*.toml", "l/**/*.cfg"}
+	for _, own := range []bool{false, true} {
+		looked := 0
+		f := links(5000, 3000, own, &looked)
+		begin := time.Now() // for what takes minutes otherwise
+		got := f.Digest(t.Context(), patterns)
+		if most := maxLooks; got.IsZero() || looked > most || !own && looked > len(patterns)*3000 || time.Since(begin) > time.Minute {
+			t.Errorf("own %v: %d names in %v", own, looked, time.Since(begin))
+		}
+		if again := f.Digest(t.Context(), patterns); again != got {
+			t.Errorf("own %v: another digest of the same files", own)
+		}
+		// A link that nobody has looked through counts, so what it leads to counts, too.
+		f.list[4998].digest[5]++
+		if changed := f.Digest(t.Context(), patterns) != got; changed != own {
+			t.Errorf("own %v: changed %v by a link that no pattern matches", own, changed)
+		}
+		f.list[1].digest[5]++
+		if f.Digest(t.Context(), patterns) == got {
+			t.Errorf("own %v: no change by a link that a pattern matches", own)
+		}
+	}
+	looked := 0
+	f := links(5000, 3000, true, &looked)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if got := f.Digest(ended, patterns); !got.IsZero() || looked > 5000 {
+		t.Errorf("%d names are looked at for nobody, digest %v", looked, got)
+	}
+	if f.list = append(f.list[:0], file{path: "x.py", parts: []string{"x.py"}}); f.Digest(ended, patterns).IsZero() {
+		t.Error("what needs no look has no digest")
+	}
+}
+
+// TestAfter compares what is left of a pattern after a part of a path with the pattern and the whole path.
+func TestAfter(t *testing.T) {
+	names := []string{"a", "b", "ab"}
+	var globs, paths [][]string
+	for _, list := range []struct {
+		of   []string
+		to   *[][]string
+		most int
+	}{{append([]string{"**", "a*"}, names...), &globs, 4}, {names, &paths, 3}} {
+		*list.to = [][]string{nil}
+		for from, n := 0, 0; n < list.most; n++ {
+			for _, p := range (*list.to)[from:] {
+				from++
+				for _, name := range list.of {
+					*list.to = append(*list.to, slices.Concat(p, []string{name}))
+				}
+			}
+		}
+		*list.to = (*list.to)[1:]
+	}
+	for _, glob := range globs {
+		for _, p := range paths {
+			for i := 1; i < len(p); i++ {
+				rest := after(glob, p[:i])
+				if got, want := len(rest) > 0, leadsOn(glob, p[:i]); got != want {
+					t.Fatalf("%q leads on after %q: %v", glob, p[:i], got)
+				}
+				if got := slices.ContainsFunc(rest, func(g []string) bool { return match(g, p[i:]) }); got != match(glob, p) {
+					t.Fatalf("%q, %q and %q: %v", glob, p[:i], p[i:], got)
+				}
+				if got := slices.ContainsFunc(rest, func(g []string) bool { return leadsOn(g, p[i:]) }); got != leadsOn(glob, p) {
+					t.Fatalf("%q leads on after %q and %q: %v", glob, p[:i], p[i:], got)
+				}
+			}
+		}
 	}
 }

@@ -21,7 +21,7 @@ const (
 	// firstDraw is how long a run may last before anything is drawn: what ends sooner
 	// would only flash.
 	firstDraw = 150 * time.Millisecond
-	keepTail  = 2 << 10 // bytes of the end of a step's output
+	keepTail  = 16 << 10 // bytes of the end of a step's output: a private key that comes line by line has its first one there
 )
 
 // Control sequences (ECMA-48, and the mode for synchronised output that terminals
@@ -172,17 +172,8 @@ func (r *running) keep(data []byte) {
 // last returns the last complete line that is not blank; also one that a progress bar
 // is about to write over.
 func (r *running) last(o Options) string {
-	text := r.tail
-	if i := bytes.LastIndexAny(text, "\r\n"); i >= 0 {
-		text = text[:i]
-	} else {
-		return ""
-	}
-	if len(r.tail) > keepTail {
-		text = o.Redact.Tail(text)
-	} else {
-		text = o.Redact.Bytes(text)
-	}
+	text := r.tail[:bytes.LastIndexAny(r.tail, "\r\n")+1]
+	text = o.Redact.Part(text, len(r.tail) >= keepTail, true)
 	for len(text) > 0 {
 		i := bytes.LastIndexAny(text, "\r\n")
 		plain, _ := diagnose.EventText(text[i+1:])

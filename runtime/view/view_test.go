@@ -317,6 +317,26 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestLastLine: the last line that is shown has no part of a secret, also where its beginning came before the output that is kept, or its end has not
+// come yet.
+func TestLastLine(t *testing.T) {
+	secret := "first-secret\nsecond-secret\nthird-secret"
+	o := Options{Redact: redact.New(redact.Options{Declared: []string{secret}})}
+	for _, x := range []struct{ output, want string }{
+		{"ok\nfirst-secret\nsecond-", "ok"},
+		{strings.Repeat("x", 9) + "\n" + secret[1:] + "\n" + strings.Repeat("y", keepTail-len(secret)-1) + "\n", strings.Repeat("y", keepTail-len(secret)-1)},
+		{secret + strings.Repeat("y", keepTail-len(secret)) + "\r", strings.Repeat("y", keepTail-len(secret))},
+		{"ok\n-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("0123456789abcdef\n", 200), "ok"},
+		{strings.Repeat("\r 10 %\r 20 %", 1<<12), "10 %"},
+	} {
+		r := new(running)
+		r.keep([]byte(x.output))
+		if got := r.last(o); got != x.want {
+			t.Errorf("%.60q: %q, want %.60q", x.output, got, x.want)
+		}
+	}
+}
+
 func indented(from, to int) (s string) {
 	for i := from; i <= to; i++ {
 		s += fmt.Sprintf("  line %d\n", i)

@@ -17,6 +17,8 @@ type Entry struct {
 	// Below is of a link which leads to a directory, else nil: the paths below that, relative to it. The second value
 	// says that such a path is itself a link to a directory, of whose files Below has none.
 	Below iter.Seq2[string, bool]
+	// At is the path of that directory.
+	At string
 	// Unknown says that it is a link which leads to what is not in Bytes, by its text: nobody here knows what is there, not even
 	// whether it leads back in. Also, that links lead to more than anybody looks at.
 	Unknown bool
@@ -47,7 +49,7 @@ func (s *Snapshot) Entries(f func(Entry)) {
 		if e.kind == kindLink {
 			at, to, _, why := all.follow("", e.path)
 			if why == "" && to == nil {
-				x.Below = all.inside(at)
+				x.Below, x.At = all.inside(at), at
 			}
 			if x.Unknown = why != "" || left < 0; !x.Unknown {
 				sum, known := behind[at]

@@ -419,7 +419,7 @@ func scopes(patterns map[string][]string, s *workspace.Snapshot) *verify.Scopes 
 		Of: func(binding string) receipts.Hash {
 			h, ok := known[binding]
 			if !ok && len(patterns[binding]) > 0 {
-				h = files().Digest(patterns[binding])
+				h = files().Digest(context.Background(), patterns[binding]) // none would be the wrong one for what has failed
 				known[binding] = h
 			}
 			return h
