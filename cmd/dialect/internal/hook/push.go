@@ -164,9 +164,14 @@ func (p *push) check(t tip) {
 	}
 	beside := sync.OnceValues(func() ([][]*folders, string) { return p.bases(root, t) })
 	j := judgement{tip: t, own: true, beside: func() string { _, from := beside(); return from }}
-	if at, err := project.MatrixIn(p.ctx, t.rev, root); err == nil && at == filepath.Join(root, routing.FileName) {
+	matrix, err := project.MatrixIn(p.ctx, t.rev, root)
+	rooted := err == nil && matrix == filepath.Join(root, routing.FileName)
+	if rooted {
 		p.judge(j)
-		return
+		bases, _ := beside()
+		if !slices.ContainsFunc(slices.Concat(bases...), func(b *folders) bool { return len(b.ruled) > 0 && b.ruled[0] != "." }) {
+			return // else folders had rules of their own, without those of the root
+		}
 	}
 	at, env := p.pushes(root)
 	f, err := foldersOf(p.ctx, at, env, t.rev)
@@ -197,7 +202,9 @@ func (p *push) check(t tip) {
 	}
 	for _, dir := range dirs {
 		if dir == "." {
-			p.judge(j)
+			if !rooted {
+				p.judge(j)
+			}
 			continue
 		}
 		if err := os.Chdir(filepath.Join(root, filepath.FromSlash(dir))); err != nil {
