@@ -135,7 +135,8 @@ func (f *folders) toVerify(bases [][]*folders) (verify []string, gone map[string
 	}
 	own := slices.Clone(f.ruled)
 	if len(all) == 0 || all["."] {
-		verify, gone, own = []string{"."}, nil, nil
+		verify, own = []string{"."}, nil
+		delete(gone, ".") // its own rules say so
 	}
 	for _, b := range slices.Concat(bases...) {
 		for _, dir := range b.ruled { // their own rules go on to count below another matrix, which came since
@@ -155,12 +156,12 @@ func (f *folders) toVerify(bases [][]*folders) (verify []string, gone map[string
 	return verify, gone
 }
 
-// lost returns the folders that have rules in b, and none in the tip. That the folder is gone as well excuses nothing: its files can be elsewhere, where
-// nobody checks them. It has moved if its matrix is in another folder, byte for byte, as often as such ones are gone: what is there is verified. A branch
+// lost returns the folders that have rules in b, and none of their own in the tip. That the folder is gone as well, or that there are new rules above it,
+// excuses nothing: its files can be elsewhere, where nobody checks them. It has moved if its matrix is in another folder, byte for byte, as often as such ones are gone: what is there is verified. A branch
 // that the tip left before the folder was there says nothing of it.
 func (f *folders) lost(b *folders) (list []string) {
 	gone := func(dir string) bool {
-		return !within(dir, f.rules) && (f.ids[dir] != "" || b.fork == nil || within(dir, b.fork().rules))
+		return f.rules[dir] == "" && (f.ids[dir] != "" || b.fork == nil || within(dir, b.fork().rules))
 	}
 	moved := make(map[string]int)
 	for dir, id := range f.rules {
