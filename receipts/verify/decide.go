@@ -28,7 +28,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 	for _, x := range g.Expect {
 		if e := list[x.SHA]; e != nil {
 			named = append(named, e)
-			last.add(e)
+			last.add(Leaf{Entry: e})
 		}
 	}
 	// The lines that earlier gates of the run took in are judged once more: what happened since is about them, too.
@@ -39,15 +39,13 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		}
 	}
 	for _, e := range earlier.Members {
-		last.add(e)
+		last.add(Leaf{Entry: e})
 	}
 	nested, unspent := s.nested(s.index.len(), g, named)
 	leaves := s.inner(slices.Concat(earlier.nested, nested), slices.Concat(earlier.Members, named), func(receipts.Hash) {})
 	all := slices.Concat(earlier.Members, named)
 	for _, m := range leaves {
-		if !m.Foreign {
-			last.add(m.Entry)
-		}
+		last.add(m)
 		all = append(all, m.Entry)
 	}
 	h := last.history(all)
@@ -340,7 +338,7 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 // accepts reports whether a run that accepts failures accepts f for its pass m: else a record without the key, a weaker line, or an inner run of another line
 // than f is below, would have the run accept what its own lines never met.
 func (s *Session) accepts(p passes, m Leaf, f *receipts.Entry) bool {
-	if m.Foreign || !p.within.believed(m.Entry, f) || !p.rules.heldTo(receipt(m.Entry), receipt(f)) {
+	if p.weak(m) || m.Level < f.Level || !p.rules.heldTo(receipt(m.Entry), receipt(f)) {
 		return false
 	}
 	above := p.within.around(receipt(f).Run)

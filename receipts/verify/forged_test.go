@@ -773,3 +773,52 @@ func TestAcceptedForeign(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignFirst has a gate without the key put a pass of a run of its own below a line that has ended: what failed after the pass that the line started counts
+// for that one all the same, though the other came later.
+func TestForeignFirst(t *testing.T) {
+	boss, bossKeys := newSigner(t)
+	other, otherKeys := newSigner(t)
+	both := several{bossKeys, otherKeys}
+	for _, forge := range []bool{false, true} {
+		m := newMaker(t)
+		line := m.signedBy(boss)
+		m.sign = boss
+		m.run("r-1")
+		m.sign = nil
+		in := func(run string) func(*receipts.Receipt) { return func(r *receipts.Receipt) { r.Run = run } }
+		m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		inner := m.receipt(in("r-2"))
+		m.gate([]receipts.Hash{inner}, func(b *receipts.Gate) { b.Run, b.Parent = "r-2", "r-1/1" })
+		list := []receipts.Hash{line(of("all"))}
+		m.signedBy(other)(failing, in("r-7"))
+		if forge {
+			m.run("r-8")
+			pass := m.receipt(in("r-8"))
+			m.gate([]receipts.Hash{pass}, func(b *receipts.Gate) { b.Run, b.Parent = "r-9", "r-1/1" })
+		}
+		list = append(list, line(of("vet"), func(r *receipts.Receipt) { r.Step = "2" }))
+		g := requestFor(list...)
+		g.Level, g.Strict, g.Retries = receipts.LevelKey, false, map[string]bool{"check_lint": true}
+		m.signCheckpoint(boss)
+		d, members, err := m.open(Options{Keys: bossKeys}).Decide(g)
+		if err != nil || !d.Passed() {
+			t.Fatal(err, d.Refusals)
+		}
+		body := g.Body(members, &d)
+		body.Timestamp, body.Nested, body.Final, body.Covers = m.now(), d.Nested, true, receipts.Covers{FirstLine: 1, LastLine: 2, Commands: 2}
+		m.sign = boss
+		m.add(body)
+		m.signCheckpoint(boss)
+		note := m.log.note
+		m.signCheckpoint(other)
+		m.log.note = slices.Concat(note, []byte("\n"), m.log.note)
+		require := func(q *Query) {
+			q.Require = []Requirement{{Name: "all", Binding: "check_all", Command: receipts.CommandHash([]string{"all"}), Words: "all"}}
+			q.Retries = g.Retries
+		}
+		if res := ask(t, m.open(Options{Keys: both}), asked(signed, require)); res.Verdict != Failed {
+			t.Errorf("forged %v: %s", forge, told(res))
+		}
+	}
+}

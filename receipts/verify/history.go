@@ -123,9 +123,7 @@ func (s *Session) last(q Query, res *Result) {
 	all := make([]*receipts.Entry, len(leaves))
 	for i, m := range leaves {
 		all[i] = m.Entry
-		if !m.Foreign {
-			last.add(m.Entry)
-		}
+		last.add(m)
 	}
 	h := last.history(all)
 	type line struct {
@@ -140,6 +138,8 @@ func (s *Session) last(q Query, res *Result) {
 		again   string // the step, where this is not its first attempt: which failures that excuses is of the step
 		files   [3]receipts.Tree
 		by      *receipts.Receipt // of an inner one: the line whose command started its run
+		level   int
+		weak    bool // see [passes.weak]: it does not stand for one that is not
 	}
 	type refusal struct {
 		sha receipts.Hash
@@ -170,7 +170,7 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		key := commandKey(r.Command, r.Dir, r.Place)
 		l := line{command: key, binding: r.Binding, inputs: r.Inputs, clean: r.Clean != nil, setup: installed(r), by: m.By,
-			ruled: last.rules.of(r), env: last.rules.envOf(r), own: q.Inputs != nil}
+			ruled: last.rules.of(r), env: last.rules.envOf(r), own: q.Inputs != nil, level: m.Level, weak: last.weak(m)}
 		if r.Attempt > 1 {
 			l.again = stepOf(r)
 		}

@@ -178,7 +178,7 @@ func (s *Session) matters(g receipts.GateRequest, loose map[receipts.Hash]*recei
 	p := s.passes(g.Tree, receipts.LevelHash, g.Run)
 	p.within.every = true
 	for _, e := range loose {
-		p.add(e)
+		p.add(Leaf{Entry: e})
 	}
 	h, bad := p.history(slices.Collect(maps.Values(loose))), make(map[uint64][]*receipts.Entry)
 	for key := range p.list {
@@ -319,11 +319,16 @@ func (s *Session) passes(tree *receipts.Tree, level int, run string) passes {
 	return passes{s, rules{}, tree, w, make(map[uint64][]*receipts.Entry), make(map[int64]bool), make(map[receipts.Hash]bool), make(map[uint64]failures)}
 }
 
-func (p passes) add(e *receipts.Entry) {
-	if r := receipt(e); r != nil {
+func (p passes) add(m Leaf) {
+	if r := receipt(m.Entry); r != nil && !p.weak(m) {
 		key := commandKey(r.Command, r.Dir, r.Place)
-		p.list[key] = append(p.list[key], e)
+		p.list[key] = append(p.list[key], m.Entry)
 	}
+}
+
+// weak reports whether a pass may say nothing in favour: it is foreign, or has not the level that is asked for and came after the receipt of its line.
+func (p passes) weak(m Leaf) bool {
+	return m.Foreign || m.Level < p.within.level && !p.within.excuses(m.Entry)
 }
 
 // stand returns on what files a pass was: those of the gate, if nothing says it.
@@ -354,7 +359,7 @@ func (p passes) undo(command uint64, f *receipts.Entry) bool {
 		return undone
 	}
 	undone = slices.ContainsFunc(p.list[command], func(e *receipts.Entry) bool {
-		return !p.s.later(f, e) && p.within.believed(e, f) &&
+		return !p.s.later(f, e) && e.Level >= f.Level &&
 			p.rules.heldTo(receipt(e), receipt(f)) && !p.others(e, f) && p.stand(e).holds(p.within.stand(f))
 	}) || p.s.again(f, p.within) != nil
 	p.undone[f.Seq] = undone
