@@ -53,7 +53,7 @@
 // and was started by something outside the tree (a service manager, a container
 // engine) belongs to that something.
 //
-// It is one package of up to 4,150 lines because a command has one owner from its start to its last
+// It is one package of up to 4,180 lines because a command has one owner from its start to its last
 // descendant: what watches it, what reads it and what ends its tree share its state, once for Linux and once
 // for other systems.
 package process
@@ -444,6 +444,9 @@ func (l *Launcher) Run(ctx context.Context, c *Command) Result {
 	res.Started = time.Now()
 	r.execute()
 	res.Duration = time.Since(res.Started)
+	if r.recorder.over() && res.Stop == "" && res.ExitCode == 0 {
+		res.Stop = OutputLimit // it ended before it could be killed: not that decides
+	}
 	r.recorder.finish(&res)
 	return res
 }

@@ -161,6 +161,18 @@ func TestOutputAtLimit(t *testing.T) {
 	}
 }
 
+// One byte more is, even if the command has ended before anybody could end it.
+func TestOutputBeyondLimit(t *testing.T) {
+	l := start(t)
+	for range 20 {
+		c := command(t, "print", "12345", "6789")
+		c.MaxOutput = 8
+		if res := l.Run(context.Background(), c); res.Stop != OutputLimit || len(res.Notes) != 1 {
+			t.Fatalf("got %+v", res)
+		}
+	}
+}
+
 // A listener that takes its time is not a stall of the command.
 func TestSlowListener(t *testing.T) {
 	l := start(t)
