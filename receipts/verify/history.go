@@ -15,7 +15,7 @@ func (s *Session) lookAround(q Query, res *Result) {
 	if q.Tree == nil || s.err != nil {
 		return
 	}
-	h := s.historyOf(nil, nil, s.passes(nil, q.Level, "").within, *q.Tree)
+	h := s.historyOf(nil, nil, s.passes(nil, q.Level, "").within, q.files(res)...)
 	named := make(map[receipts.Hash]bool)
 	for _, r := range res.Refusals {
 		named[r.SHA] = true
@@ -385,6 +385,14 @@ func ranAll(run *receipts.Run, steps map[string]bool) bool {
 	return run.More == 0 && !slices.ContainsFunc(run.Planned, func(p receipts.Planned) bool { return !p.Command.IsZero() && !steps[p.Step] })
 }
 
+// files are those that the query is about: of a commit also the bytes that a gate over it has, as git may have had no tree for those before.
+func (q Query) files(res *Result) []receipts.Tree {
+	if q.Commit && res.Body != nil && res.Body.Tree != nil && res.Body.Tree.Matches(*q.Tree) {
+		return []receipts.Tree{*q.Tree, *res.Body.Tree}
+	}
+	return []receipts.Tree{*q.Tree}
+}
+
 // looseRuns returns the beginnings of runs that do not say on what files they began, and that a line on the files of t started.
 func (s *Session) looseRuns(w *within, t receipts.Tree) (list []int64) {
 	for i := range s.index.marks {
@@ -426,7 +434,13 @@ func (s *Session) unfinished(q Query, res *Result) {
 	below := s.passes(nil, q.Level, "").within
 	runs := make(map[uint64]*later)
 	var order []*later
-	begun := slices.Sorted(slices.Values(append(s.history(map[uint64]bool{}, *q.Tree).runs, s.looseRuns(below, *q.Tree)...)))
+	files := q.files(res)
+	begun := s.history(map[uint64]bool{}, files...).runs
+	for _, t := range files {
+		begun = append(begun, s.looseRuns(below, t)...)
+	}
+	slices.Sort(begun)
+	begun = slices.Compact(begun)
 	for _, seq := range begun {
 		id, e := s.index.at(seq).run, s.entry(seq)
 		if e == nil {
@@ -487,7 +501,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 			return
 		}
 		run, ok := body(e).(*receipts.Run)
-		if !ok || e.Level < q.Level && e.Seq >= below.around(run.Run).until || run.Tree != nil && !run.Tree.SameFiles(*q.Tree) {
+		if !ok || e.Level < q.Level && e.Seq >= below.around(run.Run).until || run.Tree != nil && !slices.ContainsFunc(files, run.Tree.SameFiles) {
 			continue
 		}
 		when := "later "

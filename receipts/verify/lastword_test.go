@@ -537,3 +537,20 @@ func TestBelowOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestCommitBytes asks about a commit whose files failed under another script while git had no tree of them, and about the same files.
+func TestCommitBytes(t *testing.T) {
+	m := newMaker(t)
+	m.receipt(of("vet"), failing, func(r *receipts.Receipt) { r.Run, r.Workspace.Before = "r-0", receipts.Tree{Bytes: treeA.Bytes} })
+	m.gate([]receipts.Hash{m.receipt()})
+	for _, commit := range []bool{false, true} {
+		res := ask(t, m.open(Options{}), asked(nothing, func(q *Query) {
+			if q.Commit = commit; commit {
+				q.Tree = &receipts.Tree{Tree: treeA.Tree}
+			}
+		}))
+		if res.Verdict != Failed {
+			t.Errorf("of a commit %v: %s", commit, told(res))
+		}
+	}
+}
