@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"os"
@@ -252,6 +253,42 @@ func TestLocked(t *testing.T) {
 			t.Errorf("%+v: it was opened", o)
 		} else if !errors.Is(err, ErrBusy) {
 			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// TestWALAlone has the file of a store gone, or empty, beside its WAL: SQLite would begin a new one, and remove the records that are there.
+func TestWALAlone(t *testing.T) {
+	for _, empty := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "s.db")
+		s := openAt(t, path)
+		fill(t, s, "r-1", 1)
+		wal, err := os.ReadFile(path + "-wal")
+		s.Close()
+		if err != nil || len(wal) == 0 {
+			t.Fatal(err, len(wal))
+		}
+		if err := os.WriteFile(path+"-wal", wal, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if empty {
+			err = os.Truncate(path, 0)
+		} else {
+			err = os.Remove(path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []Options{{ReadOnly: true}, {Existing: true}, {}} {
+			if s, err := Open(ctx, path, o); err == nil {
+				s.Close()
+				t.Errorf("empty %v, %+v: it was opened", empty, o)
+			} else if !errors.Is(err, errLeft) {
+				t.Errorf("empty %v, %+v: %v", empty, o, err)
+			}
+		}
+		if now, err := os.ReadFile(path + "-wal"); err != nil || !bytes.Equal(now, wal) {
+			t.Errorf("empty %v: of %d bytes of the WAL %d are left, %v", empty, len(wal), len(now), err)
 		}
 	}
 }

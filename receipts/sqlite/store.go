@@ -202,8 +202,13 @@ func connect(ctx context.Context, path string, o Options, extra string) (*Store,
 	case o.makes():
 		flag |= os.O_CREATE // SQLite would make the file with the umask's mode
 	}
+	wal, werr := os.Lstat(path + "-wal") // before the file itself, which another process may be making
+	left := werr == nil && wal.Size() > 0
 	f, fresh, err := hold(path, flag, o.between)
-	if !o.makes() && (fresh || errors.Is(err, fs.ErrNotExist)) {
+	switch {
+	case left && (fresh || errors.Is(err, fs.ErrNotExist)):
+		err = errLeft
+	case !o.makes() && (fresh || errors.Is(err, fs.ErrNotExist)):
 		err = ErrNoStore
 	}
 	if f != nil {
@@ -213,6 +218,9 @@ func connect(ctx context.Context, path string, o Options, extra string) (*Store,
 		return nil, err
 	}
 	info, err := f.Stat()
+	if err == nil && left && info.Size() == 0 {
+		err = errLeft
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -282,6 +290,9 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 	}
 	return nil
 }
+
+// errLeft is of a file that is gone or empty beside its WAL, which SQLite would remove: the last records can be there alone.
+var errLeft = errors.New("it is gone or empty, and its WAL is there, which may have records")
 
 const errForeign = ForeignError("it is a database of something else; it was left unchanged")
 

@@ -34,9 +34,9 @@ func NewBudget(ctx context.Context) *Budget {
 // some is how many steps Hides makes before it takes them from the budget.
 const some = 1 << 14
 
-// take takes steps from the budget, and fails if it has no more or its context has ended.
-func (b *Budget) take(steps int) error {
-	if b.left.Add(-int64(steps)) >= 0 {
+// take takes n steps from the budget, and fails if it has no more or its context has ended.
+func (b *Budget) take(n int) error {
+	if b.left.Add(-int64(n)) >= 0 {
 		return b.ctx.Err()
 	}
 	if err := b.ctx.Err(); err != nil {
