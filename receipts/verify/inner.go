@@ -283,13 +283,15 @@ func (s *Session) startedRuns(e *receipts.Entry) bool {
 	return !receipt(e).HandedBack.IsZero() || len(s.ownRuns(e)) > 0
 }
 
-// ownRuns returns what the runs left that the command of the receipt e started, as [Session.below] does.
+// ownRuns returns what the runs left that the command of the receipt e started, as [Session.below] does: until the last record of e's run, as nobody vouches for
+// what came after that.
 func (s *Session) ownRuns(e *receipts.Entry) (list []receipts.Hash) {
 	r := receipt(e)
 	if r.Apart {
 		return nil // of an agent only what it handed back counts
 	}
-	below := s.below(s.index.len(), map[string]bool{r.Run: true}, e.Level, func(parent string) bool { return parent == stepOf(r) })
+	last := s.passes(nil, e.Level, "").within.of(r.Run).last
+	below := s.below(max(last, e.Seq)+1, map[string]bool{r.Run: true}, e.Level, func(parent string) bool { return parent == stepOf(r) })
 	for _, e := range below {
 		list = append(list, e.SHA)
 	}

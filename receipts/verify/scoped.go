@@ -286,7 +286,24 @@ func (s *Session) failures(q Query, b *basis) bool {
 	for command := range commands {
 		all[command] = true
 	}
+	inner := make(map[uint64][]line) // of commands of runs that lines of the full run started: those lines
+	for _, m := range b.Inner {
+		if m.By != nil && !m.Foreign {
+			r := receipt(m.Entry)
+			key := commandKey(r.Command, r.Dir, r.Place)
+			all[key], inner[key] = true, append(inner[key], lineOf(m.By))
+		}
+	}
 	h := s.historyOf(all, nil, below, *q.Tree)
+	for command, lines := range inner {
+		for _, f := range h.ends(command, no, q.Level, make(map[int64]bool)) {
+			for _, l := range lines {
+				p := b.passes[l]
+				note(f, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry}, f,
+					s.accepted([]*receipts.Entry{f}, q.Level)[f.SHA], func() bool { return !s.undoes(p, f) }))
+			}
+		}
+	}
 	for command, members := range commands {
 		failures := h.ends(command, no, q.Level, make(map[int64]bool))
 		accepted := s.accepted(failures, q.Level)

@@ -675,3 +675,40 @@ func TestScopedElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestScopedInner has a command that a line of the full run started fail later, by itself, on exactly the present files: also for who requires the line alone.
+func TestScopedInner(t *testing.T) {
+	for _, place := range []string{"", "a"} {
+		for _, fails := range []bool{false, true} {
+			m := newMaker(t)
+			deep := func(run string, change ...func(*receipts.Receipt)) receipts.Hash {
+				return m.receipt(append([]func(*receipts.Receipt){of("deep"), func(r *receipts.Receipt) { r.Run, r.Place = run, receipts.Text(place) }}, change...)...)
+			}
+			m.run("r-1")
+			m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			inner := deep("r-2")
+			in := m.gate([]receipts.Hash{inner}, func(g *receipts.Gate) { g.Run, g.Parent, g.Place = "r-2", "r-1/1", receipts.Text(place) })
+			list := []receipts.Hash{m.receipt(about(lintFiles)), m.receipt(of("vet"), about(vetBefore), func(r *receipts.Receipt) { r.Step = "2" })}
+			m.gate(list, beside(rest), func(g *receipts.Gate) { g.Nested = []receipts.Hash{in} })
+			m.since()
+			want := Scoped
+			if fails {
+				want = Stale
+				deep("r-9", on(treeB), failing)
+			}
+			for _, require := range []bool{true, false} {
+				q := scopedQuery(func(q *Query) {
+					if require {
+						q.Require = asked().Require
+					}
+				})
+				if !require && fails && place == "" {
+					want = Failed // another line's
+				}
+				if res := ask(t, m.open(Options{}), q); res.Verdict != want {
+					t.Errorf("place %q, fails %v, require %v: %s; want %s", place, fails, require, told(res), want)
+				}
+			}
+		}
+	}
+}
