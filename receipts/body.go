@@ -458,7 +458,7 @@ type Gate struct {
 	FailedMore int    `json:"failed_more,omitempty"`
 	Early      []Hash `json:"early,omitempty"`
 	EarlyMore  int    `json:"early_more,omitempty"`
-	// OtherMore counts those that name other keys, and for which neither had room.
+	// OtherMore counts those that name other keys, and for which neither had room, and those of Early that other keys settled.
 	OtherMore int    `json:"other_more,omitempty"`
 	Signer    string `json:"signer,omitempty"` // as in [Receipt]
 }

@@ -112,6 +112,7 @@ type Decision struct {
 	Failed, Ended   []Hash // both, in the decision about a gate, with those that were accepted: see [Gate.Failed]
 	// OtherFailed and OtherEnded are those of a lower level that name a key: who asks may know it.
 	OtherFailed, OtherEnded []Hash
+	OtherSettled            int              // of Ended, those that another key may have settled: see [Gate.OtherMore]
 	Tested                  map[Hash]*Tested // of gates that are consumed; nil where no test was counted
 	Repeated                map[Hash]int     // of what is consumed: how many results the runs that its lines started repeat; nil for none
 }
@@ -274,7 +275,7 @@ func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 	if policy == "" {
 		policy = PolicyUnpinned
 	}
-	others := 0
+	others := d.OtherSettled
 	newest := func(own, other []Hash) (named []Hash, more int) {
 		more = max(0, len(own)-MaxFailed)
 		own = own[more:]

@@ -603,3 +603,38 @@ func TestBundleSettled(t *testing.T) {
 		}
 	}
 }
+
+// TestBundleOtherSettled leaves out of a bundle that another key settled an attempt as failed before the gate: who trusts both keys is not answered by what is left.
+func TestBundleOtherSettled(t *testing.T) {
+	boss, bossKeys := newSigner(t)
+	other, otherKeys := newSigner(t)
+	both := several{bossKeys, otherKeys}
+	m := newMaker(t)
+	m.sign = boss
+	h := m.receipt(func(r *receipts.Receipt) { r.Run, r.Status = "r-0", receipts.Pending })
+	m.sign = other
+	m.add(&receipts.Settlement{Version: 1, Receipt: h, Status: receipts.StatusFailed, By: "ci", Timestamp: m.now(), Signer: other.ID()})
+	m.sign = boss
+	pass := m.receipt()
+	m.signCheckpoint(boss)
+	g := requestFor(pass)
+	g.Level, g.Strict = receipts.LevelKey, false
+	d := m.decide(Options{Keys: bossKeys}, g)
+	body := g.Body([]receipts.Hash{pass}, &d)
+	body.Timestamp, body.Final, body.Covers = m.now(), true, receipts.Covers{FirstLine: 1, LastLine: 1, Commands: 1}
+	m.add(body)
+	m.signCheckpoint(boss)
+	b := m.bundle(string(m.log.note), 0)
+	m.signCheckpoint(other)
+	b.Signed = []receipts.Consistency{{Checkpoint: string(m.log.note)}}
+	for cut, want := range []Verdict{Flaky, Missing} {
+		b.Records = slices.Delete(b.Records, 1, 1+cut)
+		s, err := OfBundle(b, both, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res := ask(t, s, asked(signed, strict)); res.Verdict != want {
+			t.Errorf("cut %d: %s", cut, told(res))
+		}
+	}
+}

@@ -279,6 +279,9 @@ func (s *Session) lastWord(g receipts.GateRequest, m Leaf, h *history, last pass
 	}
 	for _, e := range h.ends(key, early, g.Level, aside) {
 		if about, _ := last.about(m.Entry, e); about {
+			if e.Settlement != nil && e.Settlement.Signer != "" && !last.named[e.SHA] {
+				d.OtherSettled++
+			}
 			if name(&d.Ended, e); first(e) {
 				d.Early++
 			}
