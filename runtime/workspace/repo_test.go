@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // TestMain gives git a home of its own, so that no configuration of the machine's
@@ -156,5 +158,19 @@ func TestMuchOfRules(t *testing.T) {
 	var e *Error
 	if _, err := Take(context.Background(), r.dir, Options{}); !errors.As(err, &e) || !strings.HasSuffix(e.Path, ".gitattributes") {
 		t.Errorf("more than they may: %v", err)
+	}
+}
+
+// TestManyIndexes: the paths of the indexes of all repositories below are bounded together.
+func TestManyIndexes(t *testing.T) {
+	idx, err := git.ParseIndex([]byte("H 100644 "+strings.Repeat("0", 40)+" 0\tabcd\x00"), git.FormatSHA1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &walk{paths: maxPaths - 8}
+	for i, want := range []bool{true, true, false} {
+		if err := w.hold("sub", &idx); (err == nil) != want {
+			t.Errorf("index %d: %v", i, err)
+		}
 	}
 }

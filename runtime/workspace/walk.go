@@ -61,6 +61,7 @@ type walk struct {
 	attributes map[string][]byte     // path of a .gitattributes of the root's own repository -> content
 	rules      map[string][]byte     // path of any file that steers git -> content, as it was understood
 	kept       int                   // bytes of the content of rules
+	paths      int                   // bytes of the paths of indexes of repositories below
 	heads      map[string]checkedOut // path of a nested repository -> what it has checked out
 	places     map[string]place      // directories below which other rules hide files than above
 	obstacles  []string              // why git could not commit this
@@ -570,12 +571,32 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 				return w.ctx.Err()
 			}
 			if err == nil {
+				if err := w.hold(path, &idx); err != nil {
+					return err
+				}
 				inner.tree.index, inner.tree.env = idx, env
 			}
 		}
 	}
 	s.add(e)
 	return w.folder(c, s, sub, inner)
+}
+
+// maxPaths bounds, in bytes, the paths of the indexes of all repositories below together: they are kept until the snapshot is made.
+const maxPaths = 256 << 20
+
+// hold counts the paths of the index of the repository at path.
+func (w *walk) hold(path string, idx *git.Index) error {
+	n := 0
+	for _, e := range idx.All() {
+		n += len(e.Path)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.paths += n; w.paths > maxPaths {
+		return &Error{Path: path, Err: fmt.Errorf("with it the indexes of the repositories below take more than %d MiB of paths", maxPaths>>20)}
+	}
+	return nil
 }
 
 // A headState says what the .git of a nested directory is.
