@@ -200,6 +200,10 @@ func (p *push) check(t tip) {
 	for _, dir := range slices.Sorted(maps.Keys(gone)) {
 		p.refuse(fmt.Sprintf("%s: %s is not verified in %s: it has no routing.toml, and %s has rules\n  next: put %s back%s%s", verify.Policy, t.name, dir, gone[dir], path.Join(dir, routing.FileName), moved(f, dir), meant))
 	}
+	real, err := place.Real(root)
+	if err != nil {
+		real = root
+	}
 	for _, dir := range dirs {
 		if dir == "." {
 			if !rooted {
@@ -209,6 +213,13 @@ func (p *push) check(t tip) {
 		}
 		if err := os.Chdir(filepath.Join(root, filepath.FromSlash(dir))); err != nil {
 			p.refuse(fmt.Sprintf("%s is not verified in %s: that folder is not here\n  next: push it from a checkout of it%s", t.name, dir, meant))
+			continue
+		}
+		if at := filepath.Join(real, filepath.FromSlash(dir)); !standsAt(at) { // a link would have another project asked
+			p.refuse(fmt.Sprintf("%s is not verified in %s: that folder is not here: its path leads through a link\n  next: push it from a checkout of it%s", t.name, dir, meant))
+			if os.Chdir(root) != nil {
+				return
+			}
 			continue
 		}
 		if p.enter(); !p.off() {
@@ -225,6 +236,12 @@ func (p *push) check(t tip) {
 		}
 		p.enter()
 	}
+}
+
+// standsAt reports whether the present folder is the one of that path, and no link leads there.
+func standsAt(path string) bool {
+	real, err := place.Real(path)
+	return err == nil && real == path && place.Same(".", path)
 }
 
 // moved says what else a person can do about rules that are gone with their folder, whose name is dir.
