@@ -138,6 +138,49 @@ func FuzzFolders(f *testing.F) {
 	})
 }
 
+// TestPushedNames: no folder's name makes a line of what is said, or an option of cd.
+func TestPushedNames(t *testing.T) {
+	for _, c := range []struct{ dir, want string }{
+		{"lib: x\n  next: touch y\ndialect: error: z", `not verified in "lib: x\n  next: touch y\ndialect: error: z": `},
+		{"-", "next: (cd ./- && "},
+		{"-P", "next: (cd ./-P && "},
+	} {
+		newProject(t)
+		if err := os.Mkdir(c.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"routing.toml", "quality.dlct", "check.sh"} {
+			if err := os.Rename(name, filepath.Join(c.dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		gitIn(t, "add", "-A")
+		gitIn(t, "commit", "-q", "--amend", "-m", "one")
+		out, err := exec.Command("git", "rev-parse", "HEAD").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		push := func(rev, onto string) string {
+			refused, warnings := Push("", "", strings.NewReader("refs/heads/main "+rev+" refs/heads/main "+onto+"\n"))
+			text := strings.Join(refused, "\n")
+			if len(refused) != 1 || len(warnings) > 0 || strings.Contains(text, "\n  next: touch") {
+				t.Errorf("refused %q, warned %q", refused, warnings)
+			}
+			return text
+		}
+		rev := strings.TrimSpace(string(out))
+		if text := push(rev, strings.Repeat("0", 40)); !strings.Contains(text, c.want) {
+			t.Errorf("%q: no %q", text, c.want)
+		}
+		gitIn(t, "rm", "-q", "--", c.dir+"/routing.toml")
+		gitIn(t, "commit", "-q", "-m", "gone")
+		if out, err = exec.Command("git", "rev-parse", "HEAD").Output(); err != nil {
+			t.Fatal(err)
+		}
+		push(strings.TrimSpace(string(out)), rev)
+	}
+}
+
 // TestPushedLate refuses what was not looked at in time, be it one ref.
 func TestPushedLate(t *testing.T) {
 	newProject(t)
