@@ -125,24 +125,28 @@ func (f *folders) toVerify(bases [][]*folders) (verify []string, gone map[string
 		all[dir] = true
 	}
 	gone = make(map[string]string)
+	var kept []string // below another matrix, maybe
 	for _, b := range slices.Concat(bases...) {
-		for _, dir := range b.ruled {
+		for _, dir := range b.ruled { // their own rules go on to count below another matrix, which came since
 			all[dir] = true
+			if f.rules[dir] != "" {
+				kept = append(kept, dir)
+			}
 		}
-		for _, dir := range f.lost(b) {
+		lost, moved := f.lost(b)
+		for _, dir := range lost {
 			gone[dir] = b.rev
 		}
+		kept = append(kept, moved...)
 	}
 	own := slices.Clone(f.ruled)
 	if len(all) == 0 || all["."] {
 		verify, own = []string{"."}, nil
 		delete(gone, ".") // its own rules say so
 	}
-	for _, b := range slices.Concat(bases...) {
-		for _, dir := range b.ruled { // their own rules go on to count below another matrix, which came since
-			if dir != "." && f.rules[dir] != "" && !slices.Contains(own, dir) {
-				own = append(own, dir)
-			}
+	for _, dir := range kept {
+		if dir != "." && !slices.Contains(own, dir) {
+			own = append(own, dir)
 		}
 	}
 	slices.Sort(own)
@@ -156,28 +160,39 @@ func (f *folders) toVerify(bases [][]*folders) (verify []string, gone map[string
 	return verify, gone
 }
 
-// lost returns the folders that have rules in b, and none of their own in the tip. That the folder is gone as well, or that there are new rules above it,
-// excuses nothing: its files can be elsewhere, where nobody checks them. It has moved if its matrix is in another folder, byte for byte, as often as such ones are gone: what is there is verified. A branch
-// that the tip left before the folder was there says nothing of it.
-func (f *folders) lost(b *folders) (list []string) {
+// lost returns the folders that have rules in b, and none of their own in the tip, and those that others of them have moved to. That the folder is gone
+// as well, or that there are new rules above it, excuses nothing: its files can be elsewhere, where nobody checks them. It has moved if its matrix is in
+// another folder, byte for byte, as often as such ones are gone: what is there has to be verified, also below another matrix, which does not ask about
+// it. A branch that the tip left before the folder was there says nothing of it.
+func (f *folders) lost(b *folders) (list, moved []string) {
 	gone := func(dir string) bool {
 		return f.rules[dir] == "" && (f.ids[dir] != "" || b.fork == nil || within(dir, b.fork().rules))
 	}
-	moved := make(map[string]int)
+	spare := make(map[string]int) // new folders, less those that are gone, by their matrix
 	for dir, id := range f.rules {
 		if b.rules[dir] == "" {
-			moved[id]++
+			spare[id]++
 		}
 	}
 	for dir, id := range b.rules {
 		if gone(dir) {
-			moved[id]--
+			spare[id]--
 		}
 	}
+	left := make(map[string]bool) // the matrices of folders that have moved
 	for _, dir := range b.ruled {
-		if gone(dir) && (f.ids[dir] != "" || moved[b.rules[dir]] < 0) {
+		switch id := b.rules[dir]; {
+		case !gone(dir):
+		case f.ids[dir] != "" || spare[id] < 0:
 			list = append(list, dir)
+		default:
+			left[id] = true
 		}
 	}
-	return list
+	for dir, id := range f.rules {
+		if b.rules[dir] == "" && left[id] {
+			moved = append(moved, dir)
+		}
+	}
+	return list, moved
 }

@@ -148,7 +148,7 @@ func (p *push) refuse(text string) {
 }
 
 func (p *push) warn(rule, text, why string) {
-	p.warnings = append(p.warnings, text)
+	p.warnings = append(p.warnings, diag.PrintableLines(text))
 	p.log(decide.Tell, rule, why)
 }
 
@@ -198,7 +198,11 @@ func (p *push) check(t tip) {
 	j.own = len(f.ruled) > 0
 	dirs, gone := f.toVerify(bases)
 	for _, dir := range slices.Sorted(maps.Keys(gone)) {
-		p.refuse(fmt.Sprintf("%s: %s is not verified in %s: it has no routing.toml, and %s has rules\n  next: put %s back%s%s", verify.Policy, t.name, dir, gone[dir], path.Join(dir, routing.FileName), moved(f, dir), meant))
+		p.refuse(fmt.Sprintf("%s: %s is not verified in %s: it has no routing.toml, and %s has rules\n  next: put %s back%s%s", verify.Policy, t.name, git.Display(dir), gone[dir], git.Display(path.Join(dir, routing.FileName)), moved(f, dir), meant))
+	}
+	real, err := place.Real(root)
+	if err != nil {
+		real = root
 	}
 	for _, dir := range dirs {
 		if dir == "." {
@@ -208,7 +212,14 @@ func (p *push) check(t tip) {
 			continue
 		}
 		if err := os.Chdir(filepath.Join(root, filepath.FromSlash(dir))); err != nil {
-			p.refuse(fmt.Sprintf("%s is not verified in %s: that folder is not here\n  next: push it from a checkout of it%s", t.name, dir, meant))
+			p.refuse(fmt.Sprintf("%s is not verified in %s: that folder is not here\n  next: push it from a checkout of it%s", t.name, git.Display(dir), meant))
+			continue
+		}
+		if at := filepath.Join(real, filepath.FromSlash(dir)); !standsAt(at) { // a link would have another project asked
+			p.refuse(fmt.Sprintf("%s is not verified in %s: that folder is not here: its path leads through a link\n  next: push it from a checkout of it%s", t.name, git.Display(dir), meant))
+			if os.Chdir(root) != nil {
+				return
+			}
 			continue
 		}
 		if p.enter(); !p.off() {
@@ -216,15 +227,21 @@ func (p *push) check(t tip) {
 			p.judge(j)
 		}
 		if p.ctx.Err() != nil {
-			p.refuse(fmt.Sprintf("%s: the folders from %s on were not checked within a minute\n  next: push again, or verify each of them in CI%s", t.name, dir, meant))
+			p.refuse(fmt.Sprintf("%s: the folders from %s on were not checked within a minute\n  next: push again, or verify each of them in CI%s", t.name, git.Display(dir), meant))
 			return
 		}
 		if os.Chdir(root) != nil {
-			p.refuse(fmt.Sprintf("the rest of %s is not verified: the folder %s is gone\n  next: push it from a folder that is there%s", t.name, root, meant))
+			p.refuse(fmt.Sprintf("the rest of %s is not verified: the folder %s is gone\n  next: push it from a folder that is there%s", t.name, git.Display(root), meant))
 			return
 		}
 		p.enter()
 	}
+}
+
+// standsAt reports whether the present folder is the one of that path, and no link leads there.
+func standsAt(path string) bool {
+	real, err := place.Real(path)
+	return err == nil && real == path && place.Same(".", path)
 }
 
 // moved says what else a person can do about rules that are gone with their folder, whose name is dir.
@@ -328,7 +345,9 @@ type judgement struct {
 func (p *push) next(t judgement, steps []string) string {
 	at := "."
 	if dir, err := os.Getwd(); err == nil && p.from != "" {
-		at = place.From(p.from, dir)
+		if at = place.From(p.from, dir); strings.HasPrefix(at, "-") { // cd has options, and - is the folder before
+			at = "./" + at
+		}
 	}
 	var b strings.Builder
 	for _, step := range steps {
@@ -354,7 +373,7 @@ func (p *push) again(t tip) string {
 func (p *push) judge(t judgement) {
 	where := ""
 	if t.dir != "" {
-		where = " in " + t.dir
+		where = " in " + git.Display(t.dir)
 	}
 	r := &run{Options: Options{Store: p.store}, ctx: p.ctx, then: p.again(t.tip)}
 	l, err := r.ask(t.rev, nil)
@@ -425,7 +444,7 @@ func pushed(ctx context.Context, in io.Reader) (tips []tip, hidden bool, err err
 				tips[i].onto = append(tips[i].onto, onto)
 			}
 		} else if len(tips) <= maxRefs {
-			t := tip{name: cmp.Or(short, rev), rev: rev, onto: []string{onto}}
+			t := tip{name: git.Display(cmp.Or(short, rev)), rev: rev, onto: []string{onto}}
 			switch {
 			case ref == "":
 			case name == ref:

@@ -80,27 +80,31 @@ func TestFolders(t *testing.T) {
 		bases        [][]*folders
 		verify, gone []string
 	}{
-		"nothing":                              {of("a=1", "a/x"), nil, []string{"."}, nil},
-		"the root":                             {of("a=1", "a/routing.toml", "routing.toml"), nil, []string{"."}, nil},
-		"the root, before":                     {of("a=1", "a/routing.toml"), [][]*folders{{of("routing.toml")}}, []string{"."}, nil},
-		"all, of a new remote":                 {of(two...), nil, []string{"a", "b/c"}, nil},
-		"one that changed":                     {of(two...), [][]*folders{{of("a=1", "a/routing.toml", "b=9", "b/c=8", "b/c/routing.toml")}}, []string{"b/c"}, nil},
-		"none changed":                         {of(two...), [][]*folders{{of("a=0"), of(two...)}}, nil, nil},
-		"by one place, not by two":             {of(two...), [][]*folders{{of("a=0")}, {of(two...)}}, []string{"a", "b/c"}, nil},
-		"another in each place":                {of(two...), [][]*folders{{of("a=1", "a/routing.toml", "b/c=8")}, {of(two...), of("a=8")}}, []string{"b/c"}, nil},
-		"nothing known of one place":           {of(two...), [][]*folders{{of(two...)}, nil}, []string{"a", "b/c"}, nil},
-		"gone from one place":                  {of("a=9", "a/x"), [][]*folders{{of("a=9", "a/x")}, {of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
-		"rules gone":                           {of("a=9", "a/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
-		"rules gone below others":              {of("a=9", "a/b=8", "a/routing.toml"), [][]*folders{{of("a=1", "a/b=2", "a/b/routing.toml")}}, []string{"a"}, []string{"a/b"}},
-		"the folder is gone":                   {of("b=9", "b/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
-		"the folder is a file, or a link":      {of("a", "b=9", "b/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
-		"the folder has another name":          {of("b=1", "b/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml")}}, []string{"b"}, nil},
-		"and other rules":                      {of("b=1", "b/routing.toml 2"), [][]*folders{{of("a=1", "a/routing.toml 1")}}, []string{"b"}, []string{"a"}},
-		"and the old one is there":             {of("a=9", "a/x", "b=1", "b/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml")}}, []string{"b"}, []string{"a"}},
-		"another folder had the same rules":    {of("b=1", "b/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml", "b=1", "b/routing.toml")}}, nil, []string{"a"}},
-		"a deeper folder has the same rules":   {of("c=1", "c/d=2", "c/d/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml", "a/d=2", "a/d/routing.toml")}}, []string{"c/d"}, []string{"a"}},
-		"both have another name":               {of("c=1", "c/routing.toml", "c/d=2", "c/d/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml", "a/d=2", "a/d/routing.toml")}}, []string{"c"}, nil},
-		"another name, in a folder with rules": {of("x=1", "x/routing.toml 2", "x/a=2", "x/a/routing.toml"), [][]*folders{{of("a=2", "a/routing.toml", "x=0", "x/routing.toml 2")}}, []string{"x"}, nil},
+		"nothing":                                {of("a=1", "a/x"), nil, []string{"."}, nil},
+		"the root":                               {of("a=1", "a/routing.toml", "routing.toml"), nil, []string{"."}, nil},
+		"the root, before":                       {of("a=1", "a/routing.toml"), [][]*folders{{of("routing.toml")}}, []string{"."}, nil},
+		"all, of a new remote":                   {of(two...), nil, []string{"a", "b/c"}, nil},
+		"one that changed":                       {of(two...), [][]*folders{{of("a=1", "a/routing.toml", "b=9", "b/c=8", "b/c/routing.toml")}}, []string{"b/c"}, nil},
+		"none changed":                           {of(two...), [][]*folders{{of("a=0"), of(two...)}}, nil, nil},
+		"by one place, not by two":               {of(two...), [][]*folders{{of("a=0")}, {of(two...)}}, []string{"a", "b/c"}, nil},
+		"another in each place":                  {of(two...), [][]*folders{{of("a=1", "a/routing.toml", "b/c=8")}, {of(two...), of("a=8")}}, []string{"b/c"}, nil},
+		"nothing known of one place":             {of(two...), [][]*folders{{of(two...)}, nil}, []string{"a", "b/c"}, nil},
+		"gone from one place":                    {of("a=9", "a/x"), [][]*folders{{of("a=9", "a/x")}, {of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
+		"rules gone":                             {of("a=9", "a/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
+		"rules gone below others":                {of("a=9", "a/b=8", "a/routing.toml"), [][]*folders{{of("a=1", "a/b=2", "a/b/routing.toml")}}, []string{"a"}, []string{"a/b"}},
+		"the folder is gone":                     {of("b=9", "b/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
+		"the folder is a file, or a link":        {of("a", "b=9", "b/x"), [][]*folders{{of("a=1", "a/routing.toml")}}, nil, []string{"a"}},
+		"the folder has another name":            {of("b=1", "b/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml")}}, []string{"b"}, nil},
+		"and other rules":                        {of("b=1", "b/routing.toml 2"), [][]*folders{{of("a=1", "a/routing.toml 1")}}, []string{"b"}, []string{"a"}},
+		"and the old one is there":               {of("a=9", "a/x", "b=1", "b/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml")}}, []string{"b"}, []string{"a"}},
+		"another folder had the same rules":      {of("b=1", "b/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml", "b=1", "b/routing.toml")}}, nil, []string{"a"}},
+		"a deeper folder has the same rules":     {of("c=1", "c/d=2", "c/d/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml", "a/d=2", "a/d/routing.toml")}}, []string{"c/d"}, []string{"a"}},
+		"both have another name":                 {of("c=1", "c/routing.toml", "c/d=2", "c/d/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml", "a/d=2", "a/d/routing.toml")}}, []string{"c", "c/d"}, nil},
+		"both, with rules of their own":          {of("c=1", "c/routing.toml 1", "c/d=2", "c/d/routing.toml 2"), [][]*folders{{of("a=1", "a/routing.toml 1", "a/d=2", "a/d/routing.toml 2")}}, []string{"c"}, nil},
+		"another name, in a folder with rules":   {of("x=1", "x/routing.toml 2", "x/a=2", "x/a/routing.toml"), [][]*folders{{of("a=2", "a/routing.toml", "x=0", "x/routing.toml 2")}}, []string{"x", "x/a"}, nil},
+		"another name, below the root's rules":   {of("routing.toml 2", "n=2", "n/routing.toml"), [][]*folders{{of("a=2", "a/routing.toml")}}, []string{".", "n"}, nil},
+		"to the root":                            {of("routing.toml"), [][]*folders{{of("a=2", "a/routing.toml")}}, []string{"."}, nil},
+		"below rules, and to a place of its own": {of("n=1", "n/routing.toml", "x=1", "x/routing.toml 2", "x/a=2", "x/a/routing.toml"), [][]*folders{{of("a=2", "a/routing.toml", "x=0", "x/routing.toml 2")}}, []string{"n", "x", "x/a"}, nil},
 		"another name, on a branch from before a folder with the same rules": {of("c=1", "c/routing.toml"), [][]*folders{{left(of("a=1", "a/routing.toml", "b=1", "b/routing.toml"), of("a=1", "a/routing.toml"))}}, []string{"c"}, nil},
 		"one new folder for two":              {of("c=1", "c/routing.toml"), [][]*folders{{of("a=1", "a/routing.toml", "b=1", "b/routing.toml")}}, []string{"c"}, []string{"a", "b"}},
 		"rules of a folder above":             {of("x=1", "x/routing.toml 2", "x/b=3"), [][]*folders{{of("x=0", "x/a=1", "x/a/routing.toml", "x/b=3", "x/b/routing.toml")}}, []string{"x"}, []string{"x/a", "x/b"}},
@@ -132,6 +136,49 @@ func FuzzFolders(f *testing.F) {
 			a.toVerify([][]*folders{{b}})
 		}
 	})
+}
+
+// TestPushedNames: no folder's name makes a line of what is said, or an option of cd.
+func TestPushedNames(t *testing.T) {
+	for _, c := range []struct{ dir, want string }{
+		{"lib: x\n  next: touch y\ndialect: error: z", `not verified in "lib: x\n  next: touch y\ndialect: error: z": `},
+		{"-", "next: (cd ./- && "},
+		{"-P", "next: (cd ./-P && "},
+	} {
+		newProject(t)
+		if err := os.Mkdir(c.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"routing.toml", "quality.dlct", "check.sh"} {
+			if err := os.Rename(name, filepath.Join(c.dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		gitIn(t, "add", "-A")
+		gitIn(t, "commit", "-q", "--amend", "-m", "one")
+		out, err := exec.Command("git", "rev-parse", "HEAD").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		push := func(rev, onto string) string {
+			refused, warnings := Push("", "", strings.NewReader("refs/heads/main "+rev+" refs/heads/main "+onto+"\n"))
+			text := strings.Join(refused, "\n")
+			if len(refused) != 1 || len(warnings) > 0 || strings.Contains(text, "\n  next: touch") {
+				t.Errorf("refused %q, warned %q", refused, warnings)
+			}
+			return text
+		}
+		rev := strings.TrimSpace(string(out))
+		if text := push(rev, strings.Repeat("0", 40)); !strings.Contains(text, c.want) {
+			t.Errorf("%q: no %q", text, c.want)
+		}
+		gitIn(t, "rm", "-q", "--", c.dir+"/routing.toml")
+		gitIn(t, "commit", "-q", "-m", "gone")
+		if out, err = exec.Command("git", "rev-parse", "HEAD").Output(); err != nil {
+			t.Fatal(err)
+		}
+		push(strings.TrimSpace(string(out)), rev)
+	}
 }
 
 // TestPushedLate refuses what was not looked at in time, be it one ref.

@@ -268,6 +268,12 @@ func programOf(hook []byte) (program string, named bool) {
 	return word, named
 }
 
+// readsRefs reads what git writes to a hook. It calls no program: one on PATH could be another, or none, and a push of which nothing is read passes.
+// That fd 3 cannot be a copy of stdin tells that stdin is closed, which no shell's read tells from its end.
+const readsRefs = `{ dialect_refs=$(while IFS= read -r dialect_line || [ -n "$dialect_line" ]; do printf '%s\n' "$dialect_line" || exit 1; dialect_line=; done); } 3<&0 ||
+  { echo "dialect: cannot read what git writes of the push" >&2; exit 1; }
+`
+
 // withBlock returns a hook that is a script of a shell with our block at its begin. What git writes to a hook can be read once, so that the block
 // hands it on to what follows. call is what a user adds to another program.
 func withBlock(text []byte, asks, call string) ([]byte, error) {
@@ -285,7 +291,7 @@ func withBlock(text []byte, asks, call string) ([]byte, error) {
 	case bytes.IndexByte(text, 0) >= 0, !utf8.Valid(text):
 		return nil, &manual{"it is a program, not a script of a shell", "call it from a script that calls this first: " + call}
 	}
-	block := blockBegin + "dialect_refs=$(cat)\n" + asks + "exec <<DIALECT_REFS\n$dialect_refs\nDIALECT_REFS\n" + blockEnd
+	block := blockBegin + readsRefs + asks + "exec <<DIALECT_REFS\n$dialect_refs\nDIALECT_REFS\n" + blockEnd
 	return append(append(append([]byte{}, head...), block...), rest...), nil
 }
 

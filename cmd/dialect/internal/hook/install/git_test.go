@@ -245,6 +245,43 @@ func TestGitHookRuns(t *testing.T) {
 	}
 }
 
+// TestGitHookReads runs the hook without a program on PATH, with each shell that is here: dialect is asked about all that git writes, also
+// about a line without an end, and nothing passes that cannot be read. A block that an earlier dialect wrote, which called cat, is renewed.
+func TestGitHookReads(t *testing.T) {
+	in := repository(t)
+	in.Program = filepath.Join(t.TempDir(), "dialect")
+	asked, path := filepath.Join(in.Root, "asked"), filepath.Join(in.Root, ".git/hooks/pre-push")
+	put(t, in.Program, "#!/bin/sh\nwhile IFS= read -r line; do echo \"<$line>\"; done >asked\n", 0o755)
+	put(t, path, "#!/bin/sh\n"+blockBegin+"dialect_refs=$(cat)\n"+blockEnd+"exit 0\n", 0o755)
+	if s := in.Status(nil); len(s.Agents) != 1 || !s.Agents[0].Installed {
+		t.Errorf("%+v", s)
+	}
+	applyGit(t, in, true)
+	if now := text(t, path); strings.Contains(now, "$(cat)") || strings.Count(now, blockBegin) != 1 {
+		t.Fatalf("%s", now)
+	}
+	for _, shell := range [][]string{{"sh"}, {"bash"}, {"dash"}, {"busybox", "sh"}, {"zsh"}} {
+		program, err := exec.LookPath(shell[0])
+		if err != nil {
+			continue
+		}
+		for refs, want := range map[string]string{"a 1 b 2\n": "<a 1 b 2>\n", " a\\ 1\n-n 2": "< a\\ 1>\n<-n 2>\n"} {
+			os.Remove(asked)
+			cmd := exec.Command(program, append(shell[1:len(shell):len(shell)], path, "origin", "x")...)
+			cmd.Dir, cmd.Env, cmd.Stdin = in.Root, []string{"PATH=" + filepath.Join(in.Root, "none")}, strings.NewReader(refs)
+			if out, err := cmd.CombinedOutput(); err != nil || text(t, asked) != want {
+				t.Errorf("%q: %v: %s", shell, err, out)
+			}
+		}
+		os.Remove(asked)
+		cmd := exec.Command("sh", append([]string{"-c", `exec "$@" <&-`, "sh", program}, append(shell[1:len(shell):len(shell)], path)...)...)
+		cmd.Dir = in.Root
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "dialect: cannot read what git writes of the push\n") {
+			t.Errorf("%q, without stdin: %v: %s", shell, err, out)
+		}
+	}
+}
+
 // TestGitState says of git's hook what keeps it from checking a push.
 func TestGitState(t *testing.T) {
 	in := repository(t)
