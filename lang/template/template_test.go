@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -406,6 +407,25 @@ func TestShellOptions(t *testing.T) {
 	} {
 		if tmpl, err := Parse(source); err != nil || tmpl.ShellOptions() != want {
 			t.Errorf("%s: %v", source, err)
+		}
+	}
+}
+
+// TestManyGroups bounds what a hostile script costs.
+func TestManyGroups(t *testing.T) {
+	const n = 1 << 18
+	for _, script := range []string{
+		strings.Repeat("(", n) + `"$1"` + strings.Repeat(")", n),
+		strings.Repeat(`(x "$1") `, n/8),
+		strings.Repeat("$(", n) + "$1",
+		strings.Repeat("`x $1` ", n/8),
+		strings.Repeat(`"$(`, n) + "$1",
+		strings.Repeat("VAR=1 ", n/8) + `"$1"`,
+	} {
+		begun := time.Now()
+		_, _ = ParseScript(script)
+		if took := time.Since(begun); took > 20*time.Second {
+			t.Errorf("%.20s: %v", script, took)
 		}
 	}
 }

@@ -142,8 +142,8 @@ func (x *Executor) mcp(ctx context.Context, res *Report) {
 	})
 }
 
-// progress returns a line of progress. The beginning of a secret at the end of one that was cut goes here: the line end that follows would make it a word like
-// others for whoever looks for secrets later.
+// progress returns a line of progress, without the beginning of a secret at the end of one that was cut. Later nobody could know it for one: a line end
+// follows.
 func (x *Executor) progress(line string, cut bool) []byte {
 	p := []byte(line)
 	if cut {
