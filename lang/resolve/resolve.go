@@ -562,17 +562,25 @@ func (r *resolver) carries(d *bound, s *plan.Step, v *filled) {
 	case b.Kind == plan.Task:
 		if agent := r.m.Agent(b.Target); agent != nil {
 			s.Require = agent.Require
-			s.Argv = agent.Command.Argv(func(name string) string {
-				switch name {
-				case "mode":
-					return b.Target
-				case "contract":
-					return b.Contract
-				case "prompt":
-					return string(handoff.Make(s, ""))
-				}
-				return v.get(name)
-			}, v.rest)
+			s.Argv = agent.Command.Argv(filling(b, v, func() string { return string(handoff.Make(s, "")) }), v.rest)
 		}
+	}
+}
+
+// filling returns what fills the placeholders of the tool of b, or of the command of its agent, of which prompt is one.
+func filling(b *routing.Binding, v *filled, prompt func() string) func(name string) string {
+	if b.Kind != plan.Task {
+		return v.get
+	}
+	return func(name string) string {
+		switch name {
+		case "mode":
+			return b.Target
+		case "contract":
+			return b.Contract
+		case "prompt":
+			return prompt()
+		}
+		return v.get(name)
 	}
 }

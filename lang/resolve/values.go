@@ -307,9 +307,11 @@ func has(values []plan.Value, name string) bool {
 // there is none. Positional ones from surplus on, if it is not negative, are reported already.
 func (r *resolver) flags(b *routing.Binding, inputs []input, surplus int) bool {
 	ok := true
+	open, allowed := r.shellOptions(b), allowsFlags(b)
 	for i, in := range inputs {
-		shell := strings.HasPrefix(in.text, "+") && b.ShellOptions()
-		if !shell && !strings.HasPrefix(in.text, "-") || surplus >= 0 && i >= surplus && in.name.Text == "" || allowsFlags(b) {
+		dash := strings.HasPrefix(in.text, "-")
+		shell := open && (strings.HasPrefix(in.text, "+") || dash && allowed) // of an agent's command, what flags allow is asked here alone
+		if !shell && (!dash || allowed) || surplus >= 0 && i >= surplus && in.name.Text == "" {
 			continue
 		}
 		ok = false
@@ -319,6 +321,8 @@ func (r *resolver) flags(b *routing.Binding, inputs []input, surplus int) bool {
 		}
 		d := r.errorf(diag.FlagArgument, in.span, "the value %q begins with %q%s: the tool would take it for an option", in.written, in.text[:1], substituted)
 		switch {
+		case shell && r.shellAgent(b):
+			d.Hint = "an option of a shell could make the next value code; name the script that the shell runs in the command of the agent, before the values"
 		case shell:
 			d.Hint = "an option of a shell could make the next value code; name the script that the shell runs in the tool, before the values"
 		case b.Kind == plan.Composite:
@@ -338,15 +342,35 @@ func (r *resolver) begun(c *lang.Command, b *routing.Binding, v *filled) bool {
 	for _, m := range b.Members {
 		ok = r.begun(c, m, v) && ok
 	}
-	if b.Kind != plan.Process || b.Template == nil || b.Flags {
+	t := b.Template
+	if b.Kind == plan.Task {
+		t = nil
+		if agent := r.m.Agent(b.Target); agent != nil {
+			t = agent.Command
+		}
+	}
+	if b.Kind != plan.Process && b.Kind != plan.Task || t == nil || b.Flags && !r.shellAgent(b) {
 		return ok
 	}
-	if w := b.Template.Option(v.get); w != "" {
+	if w := t.Option(filling(b, v, func() string { return "{" })); w != "" {
 		r.errorf(diag.FlagArgument, c.Span, "with these values an argument of %q is %q: the tool would take it for an option", b.Name, w).
-			Hint = "the value before the \"-\" may not be empty"
+			Hint = fmt.Sprintf("the value before the %q may not be empty", w[:1])
 		return false
 	}
 	return ok
+}
+
+// shellOptions reports whether a value of b, or of a member of it, could be an option of a shell: of its tool, or of the command of the agent that
+// carries it out.
+func (r *resolver) shellOptions(b *routing.Binding) bool { return b.ShellOptions() || r.shellAgent(b) }
+
+// shellAgent is shellOptions for the commands of agents alone.
+func (r *resolver) shellAgent(b *routing.Binding) bool {
+	if b.Kind == plan.Task {
+		agent := r.m.Agent(b.Target)
+		return agent != nil && agent.Command.ShellOptions()
+	}
+	return slices.ContainsFunc(b.Members, r.shellAgent)
 }
 
 // allowsFlags reports whether whatever b runs may be given options by a script.

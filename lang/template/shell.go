@@ -43,7 +43,7 @@ func ParseScript(text string) (*Script, error) {
 				Hint:    `use "$1", "$2" or "$@"`}
 		}
 	}
-	word, code, open := scriptCode(text)
+	word, code, open := scriptCode(text, 0)
 	if s.open = open; code {
 		return nil, &Error{Start: word.start, End: word.end, Message: isCode, Hint: `hand the value over behind the code: sh -c 'grep -r "$1"' sh "$1"`}
 	}
@@ -53,34 +53,115 @@ func ParseScript(text string) (*Script, error) {
 // isCode is what is wrong with a tool that makes code of values.
 const isCode = "a value would be a part of what a shell reads as code"
 
+// maxGroups bounds how deep ( ), $( ) and backquotes may be nested around a value. Each level reads what it holds once more, so that a script costs this
+// many times its length at most. A script that is deeper counts as one that makes code of values.
+const maxGroups = 16
+
 // scriptCode looks for a command of a script that hands a value to a shell as code, as [Template.shellCode] does, and for one that hands it over where the
-// shell reads its options. It returns the word that names the former command, and sees the words of plain commands alone.
-func scriptCode(text string) (first shellToken, found, open bool) {
-	command := new(Template)
-	var words []shellToken
-	varies := false
+// shell reads its options. It returns the word that names the former command. It looks into groups, depth being how many are around text, and knows
+// neither what a variable holds nor what stands in quotes.
+func scriptCode(text string, depth int) (first shellToken, found, open bool) {
+	var words []scriptWord
+	varies, value := false, -1 // value is where the last parameter begins
 	for t := range shellTokens(text + "\n") {
+		t.end = min(t.end, len(text))
 		switch t.kind {
 		case shellParameter:
-			varies = true
-		case shellWord:
-			p := part{text: strings.Trim(text[t.start:min(t.end, len(text))], `"'`)}
-			if varies {
-				p.name, p.text = Object, ""
+			varies, value = true, t.start
+		case shellGroup:
+			inner := text[t.start:t.end]
+			quoted := text[t.start-1] == '`' // within these a backslash takes the meaning from the next $, ` and backslash once more
+			if !quoted && value < t.start {
+				continue
 			}
+			if depth == maxGroups {
+				return t, true, true
+			}
+			if quoted {
+				inner = strings.NewReplacer("\\\\", "\\", "\\`", "`", "\\$", "$").Replace(inner)
+			}
+			word, code, options := scriptCode(inner, depth+1)
+			if open = open || options; code {
+				if word.start, word.end = word.start+t.start, word.end+t.start; quoted {
+					word = t
+				}
+				return word, true, open
+			}
+		case shellWord:
+			words = append(words, scriptWord{t, text[t.start:t.end], varies})
 			varies = false
-			command.args, words = append(command.args, element{parts: []part{p}}), append(words, t)
 		case shellOperator:
-			if len(words) > 0 && slices.ContainsFunc(command.args, func(e element) bool { return !e.literal() }) {
+			words = program(words)
+			command := new(Template)
+			for _, w := range words {
+				command.args = append(command.args, w.element())
+			}
+			if slices.ContainsFunc(command.args, func(e element) bool { return !e.literal() }) {
 				code, options := command.shells()
 				if open = open || options; code {
-					return words[0], true, open
+					return words[0].shellToken, true, open
 				}
 			}
-			command, words, varies = new(Template), nil, false
+			words, varies = nil, false
 		}
 	}
 	return first, false, open
+}
+
+// A scriptWord is a word of a command of a script.
+type scriptWord struct {
+	shellToken
+	text   string
+	varies bool // it has a parameter
+}
+
+// element returns w without its quotes and what it redirects.
+func (w scriptWord) element() element {
+	if w.varies {
+		return element{parts: []part{{name: Object}}}
+	}
+	text := w.text
+	if i := strings.IndexAny(text, "<>"); i > 0 && !strings.ContainsAny(text, "\"'`(\\") {
+		text = text[:i]
+	}
+	return element{parts: []part{{text: strings.NewReplacer("\\\n", "", "\\", "", `"`, "", "'", "").Replace(text)}}}
+}
+
+// program returns the words of a command from its program on, without redirections.
+func program(words []scriptWord) []scriptWord {
+	kept := words[:0:0]
+	for i := 0; i < len(words); i++ {
+		rest := strings.TrimLeft(words[i].text, "0123456789")
+		target := strings.TrimLeft(rest, "<>&|-")
+		switch {
+		case rest == "" || rest[0] != '<' && rest[0] != '>' || strings.HasPrefix(target, "("):
+			kept = append(kept, words[i])
+		case target == "" && !strings.HasSuffix(rest, "&-"):
+			i++ // the next word is the target
+		}
+	}
+	for len(kept) > 0 {
+		w := kept[0].text
+		name, _, assigns := strings.Cut(w, "=")
+		name, _, _ = strings.Cut(strings.TrimSuffix(name, "+"), "[")
+		switch {
+		case assigns && IsName(name), strings.HasPrefix(w, "("), strings.HasSuffix(w, "()"), strings.HasSuffix(w, "(){"):
+			kept = kept[1:]
+		case w == "function":
+			kept = kept[min(2, len(kept)):]
+		case slices.Contains([]string{"!", "{", "if", "then", "elif", "else", "while", "until", "do", "coproc", "builtin"}, w):
+			kept = kept[1:]
+		case w == "exec" || w == "command" || w == "time":
+			for kept = kept[1:]; len(kept) > 0 && strings.HasPrefix(kept[0].text, "-") && !strings.ContainsAny(kept[0].text, "vV"); kept = kept[1:] {
+				if w == "exec" && strings.HasSuffix(kept[0].text, "a") && len(kept) > 1 {
+					kept = kept[1:] // the name that the program gets
+				}
+			}
+		default:
+			return kept
+		}
+	}
+	return nil
 }
 
 // isShell reports whether a program reads code behind -c: by its name, without a version and what else may follow.
@@ -251,8 +332,9 @@ type shellTokenKind uint8
 const (
 	shellParameter shellTokenKind = iota // $1, ${10}, $@, ${@}, $*
 	shellBrace                           // {name}, as if it were a template
-	shellOperator                        // | || & && ; and line ends, outside quotes
+	shellOperator                        // | || & && ; line ends, and the ) of a case, outside quotes and groups
 	shellWord
+	shellGroup // what stands within the outermost ( ), $( ) or backquotes
 )
 
 type shellToken struct {
@@ -261,32 +343,55 @@ type shellToken struct {
 	number     int // of a parameter; 0 for $@ and $*
 }
 
-// shellTokens yields what matters of a script. Words are those outside quotes
-// and substitutions, cut at white space and operators.
+// shellTokens yields what matters of a script. Words are those outside groups, cut at white space and operators outside quotes. A group comes
+// before the word that it is a part of, and a parameter before the group; one that is never closed ends with the text.
 func shellTokens(text string) func(yield func(shellToken) bool) {
 	return func(yield func(shellToken) bool) {
-		// The stack holds what has to be closed: " or ), innermost last.
+		// The stack holds what has to be closed: " or ) or `, innermost last.
 		var stack []byte
+		groups, group := 0, 0 // how many of those are groups, and where the text of the outermost begins
 		inside := func(c byte) bool { return len(stack) > 0 && stack[len(stack)-1] == c }
+		enter := func(c byte, at int) {
+			stack = append(stack, c)
+			if groups++; groups == 1 {
+				group = at
+			}
+		}
+		leave := func(i int) bool {
+			stack = stack[:len(stack)-1]
+			groups--
+			return groups > 0 || yield(shellToken{kind: shellGroup, start: group, end: i})
+		}
 		word := -1
+		begin := func(i int) {
+			if word < 0 {
+				word = i
+			}
+		}
 		endWord := func(i int) bool {
+			if len(stack) > 0 {
+				return true
+			}
 			start := word
 			word = -1
-			return start < 0 || len(stack) > 0 || yield(shellToken{kind: shellWord, start: start, end: i})
+			return start < 0 || yield(shellToken{kind: shellWord, start: start, end: i})
 		}
+		next := true // a word, or a comment, may begin here
 		for i := 0; i < len(text); i++ {
 			c, rest := text[i], text[i:]
+			fresh := next
+			next = false
 			switch {
 			case c == '\\':
-				if word < 0 {
-					word = i
+				if strings.HasPrefix(rest, "\\\n") {
+					next = fresh
+				} else {
+					begin(i)
 				}
 				i++
 				continue
 			case c == '\'' && !inside('"'):
-				if word < 0 {
-					word = i
-				}
+				begin(i)
 				n := strings.IndexByte(rest[1:], '\'')
 				if n < 0 {
 					n = len(rest) - 2
@@ -300,9 +405,7 @@ func shellTokens(text string) func(yield func(shellToken) bool) {
 				i += len(quoted) - 1
 				continue
 			case c == '"':
-				if word < 0 {
-					word = i
-				}
+				begin(i)
 				if inside('"') {
 					stack = stack[:len(stack)-1]
 				} else {
@@ -310,12 +413,11 @@ func shellTokens(text string) func(yield func(shellToken) bool) {
 				}
 				continue
 			case c == '$':
-				if word < 0 {
-					word = i
-				}
+				begin(i)
 				if strings.HasPrefix(rest, "$(") {
-					stack = append(stack, ')')
+					enter(')', i+2)
 					i++
+					next = true
 					continue
 				}
 				if t, ok := parameter(rest); ok {
@@ -337,25 +439,43 @@ func shellTokens(text string) func(yield func(shellToken) bool) {
 						return
 					}
 				}
+			case c == '`' && inside('`'):
+				if !leave(i) {
+					return
+				}
+				continue
+			case c == '`':
+				begin(i)
+				enter('`', i+1)
+				next = true
+				continue
 			case inside('"'):
 				continue
 			case c == '(':
-				stack = append(stack, ')')
+				begin(i)
+				enter(')', i+1)
+				next = true
 				continue
-			case c == ')':
-				if inside(')') {
-					stack = stack[:len(stack)-1]
-				}
-				continue
-			case c == '#' && word < 0:
-				n := strings.IndexByte(rest, '\n')
-				if n < 0 {
+			case c == ')' && inside(')'):
+				if !leave(i) {
 					return
 				}
+				continue
+			case c == ')' && len(stack) == 0:
+				if next = true; !endWord(i) || !yield(shellToken{kind: shellOperator, start: i, end: i + 1}) {
+					return
+				}
+				continue
+			case c == '#' && fresh:
+				n := strings.IndexByte(rest, '\n')
+				if n < 0 {
+					n = len(rest)
+				}
+				next = true
 				i += n - 1
 				continue
 			case c == ' ' || c == '\t' || c == '\r':
-				if !endWord(i) {
+				if next = true; !endWord(i) {
 					return
 				}
 				continue
@@ -363,7 +483,7 @@ func shellTokens(text string) func(yield func(shellToken) bool) {
 				if c == '&' && i > 0 && (text[i-1] == '>' || text[i-1] == '<') || c == '|' && i > 0 && text[i-1] == '>' {
 					break // 2>&1, >|
 				}
-				if !endWord(i) {
+				if next = true; !endWord(i) {
 					return
 				}
 				n := 1
@@ -376,11 +496,14 @@ func shellTokens(text string) func(yield func(shellToken) bool) {
 				i += n - 1
 				continue
 			}
-			if word < 0 {
-				word = i
-			}
+			begin(i)
 		}
-		endWord(len(text))
+		if groups > 0 && !yield(shellToken{kind: shellGroup, start: min(group, len(text)), end: len(text)}) {
+			return
+		}
+		if word >= 0 {
+			yield(shellToken{kind: shellWord, start: word, end: len(text)})
+		}
 	}
 }
 

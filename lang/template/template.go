@@ -157,13 +157,18 @@ func (t *Template) Argv(values func(name string) string, rest []string) []string
 }
 
 // Option returns the first argument that a placeholder begins, that begins with "-" once values fill it, and that no value begins so: in
-// {a}-{b} an empty a lets b decide which option that is. It is empty if there is none.
+// {a}-{b} an empty a lets b decide which option that is. Where a shell would read it, "+" counts too. It is empty if there is none.
 func (t *Template) Option(values func(name string) string) string {
+	signs := "-"
+	if t.ShellOptions() {
+		signs = "-+"
+	}
+	option := func(s string) bool { return s != "" && strings.Contains(signs, s[:1]) }
 	for _, e := range t.args {
 		if e.rest || len(e.parts) == 0 || e.parts[0].name == "" {
 			continue
 		}
-		if w := e.fill(values); strings.HasPrefix(w, "-") && !strings.HasPrefix(values(e.parts[0].name), "-") {
+		if w := e.fill(values); option(w) && !option(values(e.parts[0].name)) {
 			return w
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -292,6 +293,24 @@ func TestScriptCode(t *testing.T) {
 		`x=$(sh -c 'date') make "VERSION=$1"`:  false,
 		`go test ./cmd/sh -count 1 -run "$1"`:  false,
 		`docker run -v "$1":/x -it image bash`: false,
+
+		`(cd x && bash -c "$1")`:                             true,
+		`x=$(bash -c "$1"); echo "$x"`:                       true,
+		`echo "$(bash -c "$1")"`:                             true,
+		"x=`bash -c \"$1\"`":                                 true,
+		"x=`echo \\`bash -c \"$1\"\\``":                      true,
+		`( ( ( bash -c "$1" ) ) )`:                           true,
+		`(bash -c "$1"`:                                      true, // never closed
+		`bash 2>log -c "$1"`:                                 true,
+		"bash \\\n  -c \"$1\"":                               true,
+		strings.Repeat("(", 40) + `"$1"`:                     true, // too deep to look
+		strings.Repeat("(", 40) + `x`:                        false,
+		`(cd x && bash build.sh "$1")`:                       false,
+		`echo $(($1 + 1)) $(bash -c 'date')`:                 false,
+		`bash -c 'exit 0' "$(cat "$1")"`:                     false,
+		`bash -c "$(cat "$1")"`:                              true,
+		`case "$1" in a) sh -c "$2";; esac`:                  true,
+		"case x in a) true;; esac; (date); grep -c \"$1\" x": false,
 	} {
 		_, err := ParseScript(script)
 		if got := err != nil; got != want {
@@ -308,6 +327,9 @@ func TestOption(t *testing.T) {
 		{"printf {a}-{b}", "-", "x", ""}, // the value itself is an option
 		{"printf x{a}-{b}", "", "version", ""},
 		{"printf {a} -{b}", "", "version", ""}, // the matrix says that this is one
+		{"printf {a}+{b}", "", "version", ""},
+		{"bash {a}+c {b}", "", "x", "+c"},
+		{"bash {a}+c {b}", "1", "x", ""},
 	} {
 		tmpl, err := Parse(c.source)
 		if err != nil {
@@ -328,6 +350,38 @@ func TestScriptOptions(t *testing.T) {
 		`echo "$1" | bash`:          false,
 		`bash -e; echo "$1"`:        false,
 		`make "$@"`:                 false,
+
+		`FOO=1 bash "$@"`:                   true,
+		`FOO="a b" BAR=$(x y) bash "$@"`:    true,
+		`exec bash "$@"`:                    true,
+		`exec -a x bash "$@"`:               true,
+		`command -p bash "$@"`:              true,
+		`! bash "$@"`:                       true,
+		`time -p bash "$@"`:                 true,
+		`if true; then bash "$@"; fi`:       true,
+		`if bash "$@"; then x; else y; fi`:  true,
+		`if x; then y; else bash "$@"; fi`:  true,
+		`while bash "$@"; do x; done`:       true,
+		`until x; do FOO=1 bash "$@"; done`: true,
+		`{ bash "$@"; }`:                    true,
+		`f() { bash "$@"; }; f "$@"`:        true,
+		`2>&1 bash "$@"`:                    true,
+		`> log bash "$@"`:                   true,
+		`bash 2>log "$@"`:                   true,
+		`bash>log "$@"`:                     true,
+		`(cd . && bash "$@")`:               true,
+		`x=$(bash "$@")`:                    true,
+		"x=`exec bash \"$@\"`":              true,
+		`case x in x) bash "$@";; esac`:     true,
+		"bash \\\n \"$@\"":                  true,
+		`\bash "$@"`:                        true,
+		`FOO=1 bash build.sh "$@"`:          false,
+		`exec bash build.sh "$@"`:           false,
+		`(cd x && bash build.sh "$@")`:      false,
+		`echo bash "$@"`:                    false,
+		`FOO=$1 make bash "$@"`:             false,
+		`bash build.sh >"$1"`:               false,
+		`bash <"$1"`:                        false, // what it reads there, the matrix says
 	} {
 		if s, err := ParseScript(script); err != nil || s.ShellOptions() != want {
 			t.Errorf("%s: %v", script, err)
@@ -353,6 +407,25 @@ func TestShellOptions(t *testing.T) {
 	} {
 		if tmpl, err := Parse(source); err != nil || tmpl.ShellOptions() != want {
 			t.Errorf("%s: %v", source, err)
+		}
+	}
+}
+
+// TestManyGroups bounds what a hostile script costs.
+func TestManyGroups(t *testing.T) {
+	const n = 1 << 18
+	for _, script := range []string{
+		strings.Repeat("(", n) + `"$1"` + strings.Repeat(")", n),
+		strings.Repeat(`(x "$1") `, n/8),
+		strings.Repeat("$(", n) + "$1",
+		strings.Repeat("`x $1` ", n/8),
+		strings.Repeat(`"$(`, n) + "$1",
+		strings.Repeat("VAR=1 ", n/8) + `"$1"`,
+	} {
+		begun := time.Now()
+		_, _ = ParseScript(script)
+		if took := time.Since(begun); took > 20*time.Second {
+			t.Errorf("%.20s: %v", script, took)
 		}
 	}
 }

@@ -87,9 +87,9 @@ func (x *Executor) call(ctx context.Context, c mcpclient.Call) (*mcpclient.Resul
 	killed := x.killed
 	defer context.AfterFunc(killed, cancel)()
 	if progress := c.Progress; progress != nil {
-		c.Progress = func(line string) {
+		c.Progress = func(line string, cut bool) {
 			if killed.Err() == nil {
-				progress(line)
+				progress(line, cut)
 			}
 		}
 	}
@@ -117,9 +117,9 @@ func (x *Executor) mcp(ctx context.Context, res *Report) {
 	c := mcpclient.Call{
 		Target: s.Target, Arguments: s.Arguments,
 		Timeout: s.Budget.Timeout, Stall: s.Budget.Stall, MaxOutput: s.Budget.MaxOutput,
-		Progress: func(line string) {
+		Progress: func(line string, cut bool) {
 			if x.opt.Output {
-				x.emit(Output{Step: s, Stream: process.Stderr, Data: []byte(line + "\n")})
+				x.emit(Output{Step: s, Stream: process.Stderr, Data: x.progress(line, cut)})
 			}
 			x.wrote(len(line) + 1)
 		},
@@ -142,6 +142,16 @@ func (x *Executor) mcp(ctx context.Context, res *Report) {
 	})
 }
 
+// progress returns a line of progress, without the beginning of a secret at the end of one that was cut. Later nobody could know it for one: a line end
+// follows.
+func (x *Executor) progress(line string, cut bool) []byte {
+	p := []byte(line)
+	if cut {
+		p = x.opt.Redact.Head(p)
+	}
+	return append(p[:len(p):len(p)], '\n')
+}
+
 // answered sets the verdict of res from what the server said, or did not.
 func (x *Executor) answered(res *Report, answer *mcpclient.Result, err error) {
 	p := res.Process
@@ -152,7 +162,7 @@ func (x *Executor) answered(res *Report, answer *mcpclient.Result, err error) {
 		if e.Reason == mcpclient.Refused {
 			res.end(schedule.Failed, receipts.StopToolError, "the tool says no: "+res.Detail)
 		}
-		p.Tail = x.opt.Redact.Bytes([]byte(e.Stderr))
+		p.Tail = x.opt.Redact.Part([]byte(e.Stderr), !e.Begun, !e.Whole)
 		p.Stderr.Head = p.Tail
 		return
 	}

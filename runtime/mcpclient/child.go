@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,7 @@ type Child struct {
 
 	mu    sync.Mutex
 	ended bool // the group was killed, and must not be signalled any more
+	asked bool // it got SIGTERM
 }
 
 // EndPatience is how long to wait for the exit of a process that has closed its output, to report how it ended. One that does not exit is
@@ -85,6 +87,19 @@ func (c *Child) Status() string {
 	return fmt.Sprint(c.err)
 }
 
+// Finished reports whether the process has ended by itself, and all that it wrote to its standard error was read.
+func (c *Child) Finished() bool {
+	select {
+	case <-c.Done:
+	default:
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.cmd.ProcessState
+	return !c.asked && s != nil && s.Exited() && !errors.Is(c.err, exec.ErrWaitDelay)
+}
+
 // Stop ends the process and its group.
 func (c *Child) Stop() {
 	_ = c.Stdin.Close()
@@ -119,6 +134,7 @@ func (c *Child) signal(kill bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.ended {
+		c.asked = c.asked || !kill
 		signalGroup(c.cmd.Process, kill)
 	}
 }

@@ -59,7 +59,7 @@ func FuzzHelper(f *testing.F) {
 		p := &Pool{live: l}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		r, err := p.Call(ctx, Call{Target: "s:t", Timeout: time.Minute, Progress: func(string) {}})
+		r, err := p.Call(ctx, Call{Target: "s:t", Timeout: time.Minute, Progress: func(string, bool) {}})
 		var e *Error
 		switch {
 		case ctx.Err() != nil:

@@ -49,6 +49,10 @@ type Error struct {
 	Reason  Reason
 	Message string
 	Stderr  string // the last of what the server wrote there; empty if nothing
+
+	// Begun says that Stderr begins where the server began to write, Whole that it ends where the server, which ended by itself, ended it. Where either is
+	// false, a secret may have been cut.
+	Begun, Whole bool
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -83,8 +87,8 @@ type Call struct {
 	Timeout, Stall time.Duration // zero for none
 	MaxOutput      int64         // bytes; zero for DefaultMaxOutput
 
-	// Progress gets what the server tells meanwhile, a line at a time; nil for nobody.
-	Progress func(line string) `json:"-"`
+	// Progress gets what the server tells meanwhile, a line at a time, and whether its end was cut off; nil for nobody.
+	Progress func(line string, cut bool) `json:"-"`
 }
 
 // A Result is what a tool answered. All but Request and Program is read from Response.

@@ -82,12 +82,12 @@ func (p *Pool) Tools(ctx context.Context, server string) (tools map[string]json.
 
 // ask makes a request of the helper, which has limit and [Options].Grace to answer; a limit of zero is
 // none. What is not answered in time ends the helper.
-func (p *Pool) ask(ctx context.Context, limit time.Duration, method string, params, result any, progress func(string)) error {
+func (p *Pool) ask(ctx context.Context, limit time.Duration, method string, params, result any, progress func(string, bool)) error {
 	l, err := p.link()
 	if err != nil {
 		return err
 	}
-	id, lines := l.last.Add(1), make(chan string, 64)
+	id, lines := l.last.Add(1), make(chan Progress, 64)
 	if progress != nil {
 		l.progress.Store(id, lines)
 		defer l.progress.Delete(id)
@@ -108,7 +108,8 @@ func (p *Pool) ask(ctx context.Context, limit time.Duration, method string, para
 		select {
 		case err := <-done:
 			for len(lines) > 0 {
-				progress(<-lines)
+				line := <-lines
+				progress(line.Line, line.Cut)
 			}
 			if err != nil {
 				return p.failure(l, err)
@@ -118,7 +119,7 @@ func (p *Pool) ask(ctx context.Context, limit time.Duration, method string, para
 			}
 			return nil
 		case line := <-lines:
-			progress(line)
+			progress(line.Line, line.Cut)
 		case <-cancelled:
 			cancelled, failed, late = nil, Errorf(Interrupted, "interrupted"), time.After(p.o.Grace)
 			go l.conn.Notify(context.Background(), MethodCancel, id)
@@ -153,7 +154,8 @@ func (p *Pool) failure(l *link, err error) error {
 		e.Message = "the helper of MCP servers has ended: " + l.child.Status()
 	case <-time.After(EndPatience): // its output ends before it does
 	}
-	e.Stderr = l.stderr.String()
+	text, full := l.stderr.first()
+	e.Stderr, e.Begun, e.Whole = text, true, !full && l.child.Finished()
 	return e
 }
 
@@ -195,7 +197,7 @@ type link struct {
 	conn     *jsonrpc2.Conn
 	open     sync.Once     // tells the helper the options
 	last     atomic.Uint64 // number of a request
-	progress sync.Map      // of requests: uint64 -> chan string
+	progress sync.Map      // of requests: uint64 -> chan Progress
 }
 
 func (l *link) connect(in io.Reader, out io.WriteCloser) {
@@ -238,11 +240,13 @@ func (l *link) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request
 	}
 	if lines, ok := l.progress.Load(n.ID); ok {
 		select {
-		case lines.(chan string) <- n.Line:
+		case lines.(chan Progress) <- n:
 		default:
 		}
 	}
 }
+
+const maxHead = 8 << 10 // bytes
 
 // A head keeps the beginning of what a helper says is wrong with it.
 type head struct {
@@ -253,13 +257,13 @@ type head struct {
 func (h *head) Write(b []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	const most = 8 << 10
-	h.text.Write(b[:min(len(b), max(0, most-h.text.Len()))])
+	h.text.Write(b[:min(len(b), max(0, maxHead-h.text.Len()))])
 	return len(b), nil
 }
 
-func (h *head) String() string {
+// first returns what is kept, and whether that is as much as may be, so that something may be lost after it.
+func (h *head) first() (text string, full bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return strings.ToValidUTF8(h.text.String(), "\ufffd")
+	return strings.ToValidUTF8(h.text.String(), "\ufffd"), h.text.Len() >= maxHead
 }

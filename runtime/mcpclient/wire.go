@@ -24,6 +24,7 @@ const (
 type Progress struct {
 	ID   uint64 `json:"id"`
 	Line string `json:"line"`
+	Cut  bool   `json:"cut,omitempty"` // its end was lost
 }
 
 // MaxMessage bounds a message, in bytes. It has room for an answer of DefaultMaxOutput, in base64.

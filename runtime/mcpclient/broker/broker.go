@@ -161,7 +161,9 @@ func (p *Pool) failed(ctx context.Context, s *server, err error) *Error {
 		return known
 	}
 	if known == nil && ctx.Err() == nil && refused(err) != nil {
-		return &Error{Reason: mcpclient.Protocol, Message: fmt.Sprintf("the server %s: %v", s.name, err), Stderr: s.stderr.String()} // it is well, and said no
+		e := mcpclient.Errorf(mcpclient.Protocol, "the server %s: %v", s.name, err) // it is well, and said no
+		s.said(e)
+		return e
 	}
 	over := s.meter.over()
 	dead := s.exited()
@@ -190,7 +192,7 @@ func (p *Pool) failed(ctx context.Context, s *server, err error) *Error {
 	}
 	p.mu.Unlock()
 	s.stop()
-	e.Stderr = s.stderr.String()
+	s.said(e)
 	return e
 }
 
@@ -312,7 +314,7 @@ func (p *Pool) server(ctx context.Context, name string) (*server, error) {
 	s := p.live[key]
 	if s == nil {
 		starting, cancel := context.WithTimeout(context.Background(), mcpclient.StartTimeout)
-		s = &server{name: key, giveUp: cancel, ready: make(chan struct{}), meter: newMeter(), tokens: make(map[string]func(string))}
+		s = &server{name: key, giveUp: cancel, ready: make(chan struct{}), meter: newMeter(), tokens: make(map[string]func(string, bool))}
 		p.live[key] = s
 		go func() {
 			defer close(s.ready)

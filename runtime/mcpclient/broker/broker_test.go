@@ -215,6 +215,9 @@ func TestHostileServers(t *testing.T) {
 			if tt.how == "exit" && !strings.Contains(e.Stderr, "no token") || tt.how == "die" && !strings.Contains(e.Stderr, "cannot go on") {
 				t.Errorf("what the server said is lost: %q", e.Stderr)
 			}
+			if ended := tt.how == "exit" || tt.how == "die"; ended && !(e.Begun && e.Whole) {
+				t.Errorf("%s: the server ended by itself, begun %v, whole %v", tt.how, e.Begun, e.Whole)
+			}
 			p.Close()
 			if took := time.Since(begun); took > 2*time.Minute {
 				t.Errorf("it took %v", took)
@@ -391,7 +394,7 @@ func TestRealServers(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var progress []string
-	call(Call{Target: "everything:trigger-long-running-operation", Values: values("duration", "1", "steps", "3"), Progress: func(line string) {
+	call(Call{Target: "everything:trigger-long-running-operation", Values: values("duration", "1", "steps", "3"), Progress: func(line string, _ bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		progress = append(progress, line)

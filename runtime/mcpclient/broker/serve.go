@@ -134,8 +134,8 @@ func do(ctx context.Context, pool *Pool, conn *jsonrpc2.Conn, req *jsonrpc2.Requ
 	case mcpclient.MethodCheck:
 		return nil, pool.Check(ctx, c)
 	case mcpclient.MethodCall:
-		c.Progress = func(line string) {
-			_ = conn.Notify(ctx, mcpclient.MethodProgress, mcpclient.Progress{ID: req.ID.Num, Line: line})
+		c.Progress = func(line string, cut bool) {
+			_ = conn.Notify(ctx, mcpclient.MethodProgress, mcpclient.Progress{ID: req.ID.Num, Line: line, Cut: cut})
 		}
 		return pool.Call(ctx, c)
 	}

@@ -33,7 +33,7 @@ type server struct {
 
 	mu     sync.Mutex
 	tools  []*mcp.Tool
-	tokens map[string]func(string)
+	tokens map[string]func(line string, cut bool)
 	next   int
 	once   sync.Once
 }
@@ -67,7 +67,7 @@ func (s *server) start(ctx context.Context, o Options, conf plan.Server) error {
 		if errors.Is(ctx.Err(), context.Canceled) {
 			e.Reason, e.Message = mcpclient.Interrupted, "interrupted"
 		}
-		e.Stderr = s.stderr.String()
+		s.said(e)
 		return e
 	}
 	s.session = session
@@ -165,10 +165,10 @@ func (s *server) told(_ context.Context, req *mcp.ProgressNotificationClientRequ
 	if req.Params.Message != "" {
 		line += " " + strings.Join(strings.Fields(req.Params.Message), " ")
 	}
-	f(strings.ToValidUTF8(line[:min(len(line), maxProgress)], ""))
+	f(strings.ToValidUTF8(line[:min(len(line), maxProgress)], ""), len(line) > maxProgress)
 }
 
-func (s *server) progress(f func(string)) string {
+func (s *server) progress(f func(string, bool)) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next++
@@ -257,6 +257,12 @@ func (s *server) exited() string {
 	default:
 		return ""
 	}
+}
+
+// said adds to e what the server wrote to its standard error.
+func (s *server) said(e *Error) {
+	e.Stderr, e.Begun = s.stderr.last()
+	e.Whole = s.child != nil && s.child.Finished()
 }
 
 // stop ends the server: it gets the end of its input, and then is killed with its group.
@@ -387,8 +393,9 @@ func (w *felt) Write(p []byte) (int, error) {
 
 // A tail keeps the last of what is written to it.
 type tail struct {
-	mu  sync.Mutex
-	buf []byte
+	mu   sync.Mutex
+	buf  []byte
+	lost bool // something before buf
 }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -396,13 +403,20 @@ func (t *tail) Write(p []byte) (int, error) {
 	defer t.mu.Unlock()
 	t.buf = append(t.buf, p...)
 	if len(t.buf) > 2*maxStderr {
-		t.buf = append(t.buf[:0], t.buf[len(t.buf)-maxStderr:]...)
+		t.buf, t.lost = append(t.buf[:0], t.buf[len(t.buf)-maxStderr:]...), true
 	}
 	return len(p), nil
 }
 
-func (t *tail) String() string {
+// last returns what is kept, and whether that is all from the beginning on.
+func (t *tail) last() (text string, begun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return strings.ToValidUTF8(string(t.buf[max(0, len(t.buf)-maxStderr):]), "\ufffd")
+	from := max(0, len(t.buf)-maxStderr)
+	return strings.ToValidUTF8(string(t.buf[from:]), "\ufffd"), from == 0 && !t.lost
+}
+
+func (t *tail) String() string {
+	text, _ := t.last()
+	return text
 }

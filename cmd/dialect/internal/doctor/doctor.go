@@ -374,6 +374,15 @@ func (r *Report) key() {
 	r.say(state, "key", advice, "a key by --key-fd would not count, records stay as recorded by itself (L0): %s", why)
 }
 
+// said returns the last line of what a server wrote to its standard error; "" if there is none that may be shown.
+func said(e *mcpclient.Error, hidden *redact.Redactor) string {
+	text := strings.TrimSpace(string(hidden.Part([]byte(e.Stderr), !e.Begun, !e.Whole)))
+	if text == "" {
+		return ""
+	}
+	return "it said: " + text[strings.LastIndexByte(text, '\n')+1:]
+}
+
 // servers asks each server for its tools.
 func (r *Report) servers(m *routing.Matrix, o Options) {
 	pool := mcpclient.New(mcpclient.Options{Servers: m.Servers, Dir: m.Root, Environ: os.Environ(), Version: o.Version, Helper: mcpclient.Helper()})
@@ -390,9 +399,8 @@ func (r *Report) servers(m *routing.Matrix, o Options) {
 		if err != nil {
 			advice := ""
 			var e *mcpclient.Error
-			if errors.As(err, &e) && e.Stderr != "" {
-				lines := strings.Split(strings.TrimSpace(e.Stderr), "\n")
-				advice = hidden.Text("it said: " + lines[len(lines)-1])
+			if errors.As(err, &e) {
+				advice = said(e, hidden)
 			}
 			r.say(broken, "server", advice, "%s", hidden.Text(err.Error()))
 			continue
