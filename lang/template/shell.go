@@ -57,7 +57,7 @@ const isCode = "a value would be a part of what a shell reads as code"
 // many times its length at most. A script that is deeper counts as one that makes code of values.
 const maxGroups = 16
 
-// scriptCode looks for a command of a script that hands a value to a shell as code, as [Template.shellCode] does, and for one that hands it over where the
+// scriptCode looks for a command of a script that hands a value to a shell as code, as [Template.shells] does, and for one that hands it over where the
 // shell reads its options. It returns the word that names the former command. It looks into groups, depth being how many are around text, and knows
 // neither what a variable holds nor what stands in quotes.
 func scriptCode(text string, depth int) (first shellToken, found, open bool) {
@@ -172,25 +172,17 @@ func isShell(path string) bool {
 		"xonsh", "elvish", "nu", "osh", "ysh", "ion"}, name)
 }
 
-// shellCode reports whether a value would become code of a shell that stands among the words of the template, as the program or behind one that starts
-// it: the argument behind -c has a placeholder, or is missing, so that the first value takes its place. It knows the usual shells, and how they are
-// usually called. What a program makes of its own arguments is for the matrix to say: another interpreter, or one that hands them to a shell.
-func (t *Template) shellCode() bool {
-	code, _ := t.shells()
-	return code
-}
-
 // ShellOptions reports whether a value that begins with "-" or "+" would be an option of a shell among the words of the template, such as -c: no script, and no
 // code, stands before the first value.
-func (t *Template) ShellOptions() bool {
-	_, open := t.shells()
-	return open
-}
+func (t *Template) ShellOptions() bool { return t.open }
 
 // maxLooked bounds how many words are looked at behind those that name shells. Beyond that a tool counts as one that makes code of values.
 const maxLooked = 1 << 20
 
-// shells looks for shells among the words: whether a value would be a part of the code of one, and whether one would be where it reads its options.
+// shells looks for shells among the words, as the program or behind one that starts it: whether a value would be a part of the code of one, as the argument
+// behind -c has a placeholder, or is missing, so that the first value takes its place; and whether one would be where it reads its options. It knows the
+// usual shells, and how they are usually called. What a program makes of its own arguments is for the matrix to say: another interpreter, or one that hands
+// them to a shell.
 func (t *Template) shells() (code, open bool) {
 	searches := slices.Contains([]string{"grep", "egrep", "fgrep", "rg", "ag", "ack", "pgrep", "pkill"}, programName(t.Program()))
 	looked := 0

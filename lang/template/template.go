@@ -45,6 +45,9 @@ type Template struct {
 	rest  bool
 	fixed bool // there is no placeholder at all
 	marks []Mark
+
+	open   bool  // see [Template.ShellOptions]
+	signed []int // arguments that values may turn into options: see [Template.Option]
 }
 
 // An element is one argv element: its parts are concatenated.
@@ -97,9 +100,16 @@ func Parse(source string) (*Template, error) {
 			Hint: "name the program in the matrix: a script must not choose what runs"}
 	case t.args[0].text() == "":
 		return nil, &Error{End: len(source), Message: "the program is empty"}
-	case t.shellCode():
+	}
+	code, open := t.shells()
+	if t.open = open; code {
 		return nil, &Error{End: len(source), Message: isCode,
 			Hint: `write shell = true and "$1" in the tool, or hand the value over behind the code: sh -c 'grep -r "$1"' sh {object}`}
+	}
+	for i, e := range t.args {
+		if n, sign := e.lead(); n > 0 && !e.rest && (sign == "-" || sign == "+" && open) {
+			t.signed = append(t.signed, i)
+		}
 	}
 	return t, nil
 }
@@ -159,20 +169,24 @@ func (t *Template) Argv(values func(name string) string, rest []string) []string
 // Option returns the first argument that a placeholder begins, that begins with "-" once values fill it, and that no value begins so: in
 // {a}-{b} an empty a lets b decide which option that is. Where a shell would read it, "+" counts too. It is empty if there is none.
 func (t *Template) Option(values func(name string) string) string {
-	signs := "-"
-	if t.ShellOptions() {
-		signs = "-+"
-	}
-	option := func(s string) bool { return s != "" && strings.Contains(signs, s[:1]) }
-	for _, e := range t.args {
-		if e.rest || len(e.parts) == 0 || e.parts[0].name == "" {
-			continue
-		}
-		if w := e.fill(values); option(w) && !option(values(e.parts[0].name)) {
-			return w
+	for _, i := range t.signed {
+		e := t.args[i]
+		if lead, _ := e.lead(); !slices.ContainsFunc(e.parts[:lead], func(p part) bool { return values(p.name) != "" }) {
+			return e.fill(values)
 		}
 	}
 	return ""
+}
+
+// lead returns how many placeholders begin e, and with what the text behind them begins.
+func (e element) lead() (n int, sign string) {
+	for n < len(e.parts) && e.parts[n].name != "" {
+		n++
+	}
+	if n < len(e.parts) {
+		sign = e.parts[n].text[:min(1, len(e.parts[n].text))]
+	}
+	return n, sign
 }
 
 func (e element) fill(values func(string) string) string {
