@@ -12,7 +12,7 @@
 // The rooms: agents knows the protocols, shell the command lines, decide the rules, journal what is kept, install the
 // configuration of the clients. This package brings facts to the rules.
 //
-// It is one package of up to 2,350 lines because a stop, a tool call and a push are judged by the same look at one tree.
+// It is one package of up to 2,400 lines because a stop, a tool call and a push are judged by the same look at one tree.
 package hook
 
 import (

@@ -138,7 +138,7 @@ func FuzzFolders(f *testing.F) {
 	})
 }
 
-// TestPushedNames: no folder's name makes a line of what is said, or an option of cd.
+// TestPushedNames: no folder's name makes a line of a refusal, or an option of cd.
 func TestPushedNames(t *testing.T) {
 	for _, c := range []struct{ dir, want string }{
 		{"lib: x\n  next: touch y\ndialect: error: z", `not verified in "lib: x\n  next: touch y\ndialect: error: z": `},
