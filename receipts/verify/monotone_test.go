@@ -305,8 +305,11 @@ func newTale(seed uint64, how manner) *tale {
 	return a
 }
 
-// tales is how many logs a test makes: n, or as many as DIALECT_TALES says.
+// tales is how many logs a test makes: n, in a soak many times that, or as many as DIALECT_TALES says.
 func tales(t *testing.T, n uint64) uint64 {
+	if os.Getenv("DIALECT_SOAK") != "" {
+		n *= 40
+	}
 	if text := os.Getenv("DIALECT_TALES"); text != "" {
 		var err error
 		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
@@ -323,7 +326,7 @@ func TestUnsignedHelpsNobody(t *testing.T) {
 	o := Options{Keys: keys}
 	granted, verified := 0, 0
 seeds:
-	for seed := range tales(t, 2000) {
+	for seed := range tales(t, 500) {
 		how := []manner{loose, anything, late, late}[seed%4]
 		a := newTale(seed, how)
 		with, without := a.tell(t, key, o, true), a.tell(t, key, o, false)
@@ -372,7 +375,7 @@ func TestCutBundle(t *testing.T) {
 	key, keys := newSigner(t)
 	o := Options{Keys: keys}
 	verified, all := 0, 0
-	for seed := range tales(t, 1500) {
+	for seed := range tales(t, 400) {
 		a := newTale(seed, []manner{anything, late}[seed%2])
 		x := a.tell(t, key, o, true)
 		for i, granted := range x.gates {
