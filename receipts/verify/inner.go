@@ -329,9 +329,7 @@ func (p passes) add(m Leaf) {
 }
 
 // weak reports whether a pass may say nothing in favour: it is foreign, or has not the level that is asked for and came after the receipt of its line.
-func (p passes) weak(m Leaf) bool {
-	return m.Foreign || m.Level < p.within.level && !p.within.excuses(m.Entry)
-}
+func (p passes) weak(m Leaf) bool { return m.Foreign || !p.within.believed(m.Entry) }
 
 // stand returns on what files a pass was: those of the gate, if nothing says it.
 func (p passes) stand(e *receipts.Entry) stand {

@@ -519,7 +519,7 @@ func (s *Session) again(f *receipts.Entry, w *within) *receipts.Entry {
 		if e == nil {
 			return nil
 		}
-		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && w.believed(e, f) && on.holds(w.stand(e)) && answerOf(e) == yes {
+		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && e.Level >= f.Level && w.believed(e) && on.holds(w.stand(e)) && answerOf(e) == yes {
 			return e
 		}
 	}

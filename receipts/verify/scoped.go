@@ -291,16 +291,19 @@ func (s *Session) failures(q Query, b *basis) bool {
 		if m.By != nil && !m.Foreign {
 			r := receipt(m.Entry)
 			key := commandKey(r.Command, r.Dir, r.Place)
-			all[key], inner[key] = true, append(inner[key], lineOf(m.By))
+			if all[key] = true; !slices.Contains(inner[key], lineOf(m.By)) {
+				inner[key] = append(inner[key], lineOf(m.By))
+			}
 		}
 	}
 	h := s.historyOf(all, nil, below, *q.Tree)
 	for command, lines := range inner {
-		for _, f := range h.ends(command, no, q.Level, make(map[int64]bool)) {
+		failures := h.ends(command, no, q.Level, make(map[int64]bool))
+		accepted := s.accepted(failures, q.Level)
+		for _, f := range failures {
 			for _, l := range lines {
 				p := b.passes[l]
-				note(f, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry}, f,
-					s.accepted([]*receipts.Entry{f}, q.Level)[f.SHA], func() bool { return !s.undoes(p, f) }))
+				note(f, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry}, f, accepted[f.SHA], func() bool { return !s.undoes(p, f) }))
 			}
 		}
 	}

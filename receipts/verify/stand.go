@@ -47,10 +47,8 @@ func (w *within) has(e *receipts.Entry) bool {
 	return w != nil && e.Seq < w.around(receipt(e).Run).until
 }
 
-// believed reports whether the pass e may say anything for the failure f: without the level that is asked for, it has to excuse, and it never has less than f.
-func (w *within) believed(e, f *receipts.Entry) bool {
-	return e.Level >= f.Level && (e.Level >= w.level || w.excuses(e))
-}
+// believed reports whether the pass e may say anything in favour: it has the level that is asked for, or may excuse without it.
+func (w *within) believed(e *receipts.Entry) bool { return e.Level >= w.level || w.excuses(e) }
 
 // excuses reports whether e, of a lower level than is asked for, may excuse a failure. It may not if it came after the receipt of the line that started its run: the signer of that receipt
 // never saw it. What accuses counts until the end of the run around it, see has.
