@@ -5,6 +5,7 @@
 //
 //	.dialect/               private, ignored by git
 //	    store/              the store of receipts, receipts.db, and its other files, see [Files]
+//	    store.bad/          a store that was moved away, for a new one to begin; the next is store.bad2
 //	    lock/               locks between runs
 //	    log/                an [Archive]; of another store X it is X.log
 //	        sha256/         blobs: what commands wrote, and lists of files, by digest
@@ -41,6 +42,9 @@ const Folder = ".dialect"
 
 // StoreFile is the name of the file of a store, unless the user names another.
 const StoreFile = "receipts.db"
+
+// Aside follows the name of a store that was moved away, and a number where there is one already.
+const Aside = ".bad"
 
 const (
 	stores = "store"
@@ -117,10 +121,13 @@ func Except(root, store string) (list []Exempt) {
 // has its own. Of locks any name will do, since matrices name them.
 func Makes(name string) (folder, ok bool) {
 	way := strings.Split(name, "/")
+	if n, ok := strings.CutPrefix(way[0], stores+Aside); ok && strings.Trim(n, "0123456789") == "" {
+		way[0] = stores
+	}
 	last, deep := way[len(way)-1], len(way)
 	file := func(ok bool) (bool, bool) { return false, ok }
 	switch {
-	case name == stores, name == locks, name == logs:
+	case deep == 1 && slices.Contains([]string{stores, locks, logs}, way[0]):
 		return true, true
 	case deep == 1:
 		return file(name == ".gitignore")

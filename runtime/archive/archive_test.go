@@ -83,10 +83,11 @@ func TestMakes(t *testing.T) {
 		"log/sha256/00/" + strings.Repeat("a", 62): true, "log/sha256/00": true, "log/sha256": true, "log": true, "log/redact": true, "log/runs/r-0123456789abcdef": true,
 		"log/runs/live/r-0123456789abcdef": true, "log/runs/key": true, "log/runs/live/.log-12": true, "log/x": false, "log/sha256/00/x": false, "log/sha256/x": false, "log/runs/x": false,
 		"log/runs/live/x": false, "log/redact/x": false, "lock/a/b": false, ".gitignore/x": false, "lock/db": true, "store": true, "store/receipts.db-audit": true, ".gitignore": true,
+		"store.bad": true, "store.bad2": true, "store.bad12/receipts.db-wal": true, "store.bad/x": false, "store.badly": false, "store.bad2/a/receipts.db": false, "lock.bad": false,
 		"skills/x.md": false, "store/receipts.db.py": false, "store/receipts.dbx": false, "store/x": false, "receipts.db": false, "logs": false, "x/log": false, "": false,
 	} {
 		folder, ok := archive.Makes(name)
-		if is := slices.Contains([]string{"log", "log/sha256", "log/sha256/00", "log/runs/key", "store"}, name); ok != want || ok && folder != is {
+		if is := slices.Contains([]string{"log", "log/sha256", "log/sha256/00", "log/runs/key", "store", "store.bad", "store.bad2"}, name); ok != want || ok && folder != is {
 			t.Errorf("%q: %v, as a folder %v", name, ok, folder)
 		}
 	}

@@ -166,10 +166,10 @@ func unusable(f *exit.Failure, err error, reads bool) error {
 // what was moved. A project's own store has a folder of its own.
 func Aside(path string) string {
 	from := []string{filepath.Dir(path)}
-	to := from[0] + ".bad"
+	to := from[0] + archive.Aside
 	if archive.Project(path) == "" {
 		from = slices.DeleteFunc(archive.Files(path), func(file string) bool { return file != path && !place.Exists(file) })
-		to = path + ".bad"
+		to = path + archive.Aside
 	}
 	free := to
 	for i := 2; place.Exists(free) && i < 100; i++ { // what is there may be evidence, too
