@@ -54,6 +54,66 @@ func TestSearchIsPolynomial(t *testing.T) {
 	}
 }
 
+// TestPlanIsBounded binds lines that a small script and a small matrix multiply to gigabytes: each has one error, at the line with which it is too
+// much, and soon.
+func TestPlanIsBounded(t *testing.T) {
+	command := func(verb, noun, rest string) string {
+		return fmt.Sprintf("[commands.%s]\nverb = %q\nnoun = %q\n%s\n", noun, verb, noun, rest)
+	}
+	tool := func(text string) string { return command("test", "x", fmt.Sprintf("tool = %q", text)) }
+	all := func(leaf string) string { // of 10,000 steps, as many as a line may become
+		var text, leaves, groups strings.Builder
+		for i := range 100 {
+			text.WriteString(command("check", fmt.Sprint("x", i), leaf))
+			fmt.Fprintf(&leaves, `"x%d",`, i)
+			if i < 99 {
+				fmt.Fprintf(&groups, `"m%d",`, i)
+			}
+		}
+		for i := range 99 {
+			text.WriteString(command("check", fmt.Sprint("m", i), "composite = ["+leaves.String()+"]"))
+		}
+		return text.String() + command("run", "all", "composite = ["+groups.String()+"]")
+	}
+	value := " " + strings.Repeat("v", 60_000)
+	for name, c := range map[string]struct {
+		matrix, line string
+		lines, at    int // of which that is the first with an error
+	}{
+		"arguments":    {tool("echo" + strings.Repeat(" x", 100_000)), "Test x", 1000, 316},
+		"placeholders": {tool("echo " + strings.Repeat("{a}", 100_000)), "Test x" + value, 3, 1},
+		"table": {command("test", "x", "tool = \"mcp:s:t\"\narguments = { q = \""+strings.Repeat("{a}", 100_000)+"\" }") +
+			"[servers.s]\nurl = \"http://127.0.0.1\"\n", "Test x" + value, 3, 1},
+		"members":   {all(`tool = "echo"`), "Run all", 1000, 190},
+		"secrets":   {all("tool = \"echo {a}\"\nsecrets = [\"a\"]"), "Run all" + value, 10, 1},
+		"variables": {tool("echo {a}") + "[vars]\nv = \"" + strings.Repeat("v", 1<<20) + "\"\n", "Test x " + strings.Repeat("{v}", 20_000), 3, 1},
+		"plain":     {tool("echo"), "Test x", 1_000_000, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := matrix(t, []byte(c.matrix))
+			script := strings.Repeat(c.line+"\n", c.lines)
+			list, _ := Check(diag.NewSource("script.dlct", []byte(script)), m, Options{})
+			at := 0
+			for _, d := range list {
+				if d.Code != diag.FileTooLarge || at != 0 {
+					t.Fatalf("%s", d.Message)
+				}
+				at = d.Span.Start.Line
+			}
+			if at != c.at {
+				t.Errorf("the plan is too large at line %d, want %d", at, c.at)
+			}
+			if c.at == 0 {
+				return
+			}
+			_, p, list := resolveText(m, script, Options{})
+			if len(p.Steps) != c.at-1 || len(list) != 1 || list[0].Code != diag.FileTooLarge {
+				t.Errorf("%d steps, want %d; %v", len(p.Steps), c.at-1, list)
+			}
+		})
+	}
+}
+
 // TestSlipsAreBounded checks more misspelled lines than suggestions can be looked for: the first ones have
 // theirs, all have their error, and the matrix is not searched for each line.
 func TestSlipsAreBounded(t *testing.T) {

@@ -7,7 +7,7 @@
 // another. A plan that comes with errors holds the lines that could be bound
 // and must not be run.
 //
-// The package runs nothing, reads no file and looks for no executable. It is one package of up to 1,600 lines because what a line is bound to,
+// The package runs nothing, reads no file and looks for no executable. It is one package of up to 1,700 lines because what a line is bound to,
 // what is wrong with it and what it meant instead are found in one walk over its words.
 //
 // # Values
@@ -266,6 +266,9 @@ func (r *resolver) before(said diag.List, n int) diag.List {
 
 // line binds the command of a line, of which lang has said said; nil if it cannot be bound.
 func (r *resolver) line(c *lang.Command, position int, said diag.List) *plan.Step {
+	if r.over {
+		return nil
+	}
 	defer r.flush()
 	if !c.Bad && r.lookup(c.Verb.Text, c.Noun.Text) != nil {
 		r.list = append(r.list, said...)
@@ -330,6 +333,9 @@ type resolver struct {
 	hidden []string // variables that are parts of secrets
 	known  []string // variables that have a value; see variableNames
 
+	spent int  // of [maxPlan]
+	over  bool // more than that, which was said
+
 	bound map[*routing.Binding]*bound
 	words map[[2]string]route // by verb and noun as written
 	used  map[string]bool     // names of bindings
@@ -348,6 +354,7 @@ type bound struct {
 	params  routing.Parameters
 	members []*bound
 	named   map[string]bool // params.Names as a set; nil if there are none
+	cost    cost
 }
 
 func (r *resolver) errorf(code diag.Code, span diag.Span, format string, args ...any) *diag.Diagnostic {
@@ -392,6 +399,9 @@ func (r *resolver) command(c *lang.Command, position int) *plan.Step {
 		return nil
 	}
 	values, ok := r.expand(c)
+	if !r.fits(c) {
+		return nil
+	}
 	b := r.lookup(c.Verb.Text, c.Noun.Text)
 	if c.Object != nil && !c.Object.Quoted {
 		if other := r.lookup(c.Verb.Text, c.Object.Text); other != nil {
@@ -417,7 +427,7 @@ func (r *resolver) command(c *lang.Command, position int) *plan.Step {
 		return nil
 	}
 	d := r.binding(b)
-	if !ok || !r.joined(c) {
+	if !r.afford(d.cost, c, values) || !ok || !r.joined(c) {
 		return nil
 	}
 	filled, ok := r.fill(c, b, d, values)
@@ -493,6 +503,7 @@ func (r *resolver) binding(b *routing.Binding) *bound {
 		}
 		d.members = append(d.members, member)
 	}
+	d.weigh(r)
 	return d
 }
 
@@ -579,6 +590,7 @@ func filling(b *routing.Binding, v *filled, prompt func() string) func(name stri
 		case "contract":
 			return b.Contract
 		case "prompt":
+			v.fills++
 			return prompt()
 		}
 		return v.get(name)

@@ -27,10 +27,12 @@ type filled struct {
 	preposition string
 	values      []plan.Value // in the order of the line
 	rest        []string     // those for {args...} or the end
+	fills       int          // how often a value was put in
 }
 
 // get returns the value of a placeholder.
 func (v *filled) get(name string) string {
+	v.fills++
 	if name == "preposition" {
 		return v.preposition
 	}
@@ -111,6 +113,9 @@ func (r *resolver) variables(v *lang.Value) (text string, parts []string, ok boo
 		var unknown []string
 		text, unknown = lang.Expand(text, func(name string) (string, bool) {
 			value, ok := r.variable(name)
+			if r.spend(len(value)); r.spent > maxPlan {
+				return "", true
+			}
 			if ok {
 				parts = append(parts, value)
 			}
