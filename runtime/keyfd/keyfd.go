@@ -23,9 +23,10 @@
 //
 // Nothing helps where the commands run as root or with CAP_SYS_PTRACE, or where the user
 // owns the user namespace. All of this is found out here. A key in a file that commands can
-// read is found out, too. Not found out, and for the orchestrator to see to: whether the
-// commands can read its own memory or descriptors, and whether they can replace the binary
-// that it starts, by a folder that they can write.
+// read is found out, too, and that the process which started dialect is one that they can read.
+// Not found out, and for the orchestrator to see to: whether a shell of that user had the
+// descriptor and became dialect by exec (su -c), whether the commands can read what stands further
+// up, and whether they can replace the binary that it starts, by a folder that they can write.
 package keyfd
 
 import (
@@ -71,7 +72,7 @@ func Withhold(text string) {
 // Take reads the key from the descriptor that text names, closes it, and protects
 // this process. It must be called before any command is started.
 func Take(text string) (*Key, error) {
-	weakness := protect()
+	weakness := cmp.Or(protect(), starter())
 	private, open, err := read(text)
 	if err != nil {
 		return nil, err

@@ -2,8 +2,10 @@ package keyfd
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,6 +39,19 @@ func protect() string {
 		return "the process cannot be made undumpable: " + err.Error()
 	}
 	return why
+}
+
+// starter says that the process that started this one is of the same user and can be read: it had the key before. A shell that has become this
+// process by exec is seen no more.
+func starter() string {
+	pid := os.Getppid()
+	folder := "/proc/" + strconv.Itoa(pid)
+	info, err := os.Stat(folder + "/status") // of root where that process cannot be read; where others are hidden (hidepid), there is none
+	if err != nil || regular.Owner(info) != unix.Geteuid() {
+		return ""
+	}
+	name, _ := os.ReadFile(folder + "/comm")
+	return fmt.Sprintf("the process that started dialect (%s, %d) is of the same user, and any other of that user could have taken the key from it: start dialect as another user, with no shell of this one between: runuser -u USER -- dialect", strings.TrimSpace(string(name)), pid)
 }
 
 // Seal keeps other processes of the user from reading this process from now on, and from what a crash would leave. It fails where one
@@ -81,7 +96,7 @@ func Weakness() string {
 		return "commands may trace any process: start dialect without CAP_SYS_PTRACE"
 	}
 	if open && unix.Access("/proc/self/exe", unix.R_OK) != nil {
-		return "dialect was started with a capability to read any file, so that the kernel took its binary for a readable one (setpriv --reuid does that): start it by sudo -u, su or runuser"
+		return "dialect was started with a capability to read any file, so that the kernel took its binary for a readable one (setpriv --reuid does that): start it by runuser -u USER -- dialect, or by chroot --userspec=UID:GID --groups= --skip-chdir / dialect"
 	}
 	if open {
 		return "another process of this user could take the key before dialect protected itself: install a dialect that this user cannot read (`sudo make install`: owner root, mode 0711)"

@@ -10,6 +10,8 @@ import (
 
 func protect() string { return Weakness() }
 
+func starter() string { return "" }
+
 // Seal fails: this system does not keep other processes of the user out.
 func Seal() error { return errors.New(Weakness()) }
 

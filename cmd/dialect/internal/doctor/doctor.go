@@ -360,7 +360,7 @@ func tryRoom(path string) error {
 func (r *Report) key() {
 	why := keyfd.Weakness()
 	if why == "" {
-		r.say(ok, "key", "", "a key that is handed over by --key-fd gives level L1")
+		r.say(ok, "key", "", "a key that is handed over by --key-fd gives level L1, if no shell of this user starts dialect: runuser -u USER -- dialect")
 		return
 	}
 	state := ok
