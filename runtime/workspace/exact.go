@@ -363,7 +363,7 @@ func (w *walk) submodule(e *entry) string {
 	switch {
 	case !ok || f == nil || !f.kind.regular():
 		return nestedWhy + ": there is no .gitmodules beside it, and a clone has nothing here"
-	case !slices.Contains(modulePaths(content), name):
+	case !w.modules(modules, content)[name]:
 		return nestedWhy + " that .gitmodules does not name: a clone has nothing here"
 	}
 	head, ok := w.heads[e.path]
@@ -410,6 +410,23 @@ func (w *walk) submodule(e *entry) string {
 		}
 	}
 	return ""
+}
+
+// modules returns what modulePaths says of the .gitmodules at path, which each of its submodules asks.
+func (w *walk) modules(path string, content []byte) map[string]bool {
+	if known, ok := w.submodules[path]; ok {
+		return known
+	}
+	if w.submodules == nil {
+		w.submodules = make(map[string]map[string]bool)
+	}
+	list := modulePaths(content)
+	set := make(map[string]bool, len(list))
+	for _, name := range list {
+		set[name] = true
+	}
+	w.submodules[path] = set
+	return set
 }
 
 // modulePaths returns the paths of the submodules that a clone checks out, as a
@@ -474,13 +491,17 @@ func modulePaths(content []byte) []string {
 	if !end() {
 		return nil
 	}
-	for name := range names { // git refuses to make one git directory inside of another
-		inner := false
-		eachFolder(name, func(dir string) bool {
-			inner = inner || names[dir]
-			return !inner
-		})
-		if inner {
+	// git refuses to make one git directory inside of another. In this order what is inside of one comes right behind it.
+	order := func(name string) string { return strings.ReplaceAll(name, "/", "\x00") }
+	sorted := slices.Sorted(func(yield func(string) bool) {
+		for name := range names {
+			if !yield(order(name)) {
+				return
+			}
+		}
+	})
+	for i := 1; i < len(sorted); i++ {
+		if strings.HasPrefix(sorted[i], sorted[i-1]+"\x00") {
 			return nil
 		}
 	}

@@ -540,6 +540,17 @@ func TestModulePaths(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
+	// A name of many folders is looked at once.
+	name := strings.Repeat("a/", 1<<19)
+	section := func(name, path string) string {
+		return "[submodule \"" + name + "\"]\n\tpath = " + path + "\n\turl = x\n"
+	}
+	if got := modulePaths([]byte(section(name+"b", "x") + section(name+"a.b", "y") + section(name+"a", "z"))); len(got) != 3 {
+		t.Errorf("%q", got)
+	}
+	if got := modulePaths([]byte(section("a-b", "v") + section("a/b", "x") + section("a.b", "y") + section("a", "z"))); got != nil {
+		t.Errorf("%q of one module in another", got)
+	}
 }
 
 // TestWriting: the file that a run writes does not count, and hides nothing.

@@ -67,6 +67,8 @@ type walk struct {
 	obstacles  []string              // why git could not commit this
 	left       map[string]string     // directory that no commit holds, and that no tracked ignore file names -> what it is
 	unstored   map[string]bool       // see [walk.noGit]
+
+	submodules map[string]map[string]bool // see [walk.modules]
 }
 
 // A worktree is a part of the walk with an index of its own: the root, or a
