@@ -10,7 +10,15 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	driver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/command-dialect/dialect/receipts"
 )
+
+// maxRow bounds a row, and each value, in bytes: four times the largest body. What a file says of a size is no reason to read that much into memory.
+const maxRow = 4 * receipts.MaxBody
 
 // A watcher is called between the steps of opening a database, of reading its log and of writing it, with
 // the name of the step that is over; nil is not. A test exchanges files or rows there.
@@ -26,6 +34,10 @@ func (w watcher) over(step string) {
 var errLink = errors.New("it is a symbolic link")
 
 const magic = "SQLite format 3\x00"
+
+// leafPage begins, at byte 100 of the file, the page of a schema that fits in one, as all of ours do. Those of another can name each other so that
+// SQLite never comes to an end with them (https://www.sqlite.org/fileformat2.html#b_tree_pages).
+const leafPage = 0x0d
 
 // hold opens the database file at path before SQLite does, which would follow a link, and
 // would take an empty or foreign file for its own. flag is O_RDONLY or O_RDWR, with O_CREATE
@@ -56,9 +68,12 @@ func hold(path string, flag int, between watcher) (f *os.File, fresh bool, err e
 	}
 	info, err := f.Stat()
 	if err == nil && info.Size() > 0 {
-		head := make([]byte, len(magic))
-		if _, rerr := f.ReadAt(head, 0); rerr != nil || string(head) != magic {
+		head := make([]byte, 101)
+		switch n, _ := f.ReadAt(head, 0); {
+		case n < len(magic) || string(head[:len(magic)]) != magic:
 			err = ForeignError("it is not a SQLite database; it was left unchanged")
+		case n == len(head) && head[100] != leafPage:
+			err = errForeign
 		}
 	}
 	if err != nil {
@@ -100,6 +115,11 @@ func dial(ctx context.Context, path string, f *os.File, query string, between wa
 	db.SetMaxOpenConns(1)
 	conn, err := db.Conn(ctx)
 	if err != nil {
+		db.Close()
+		return nil, nil, err
+	}
+	if _, err := driver.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, maxRow); err != nil {
+		conn.Close()
 		db.Close()
 		return nil, nil, err
 	}

@@ -172,12 +172,22 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// openLong bounds what opening takes beside waiting for others. The pages of a table can name each other so that SQLite, which reads the schema
+// before all else, has more rows to read than there is time.
+const openLong = 5 * time.Second
+
 func open(ctx context.Context, path string, o Options) (*Store, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	s, err := connect(ctx, abs, o, "")
+	if o.BusyTimeout == 0 {
+		o.BusyTimeout = 20 * time.Second
+	}
+	limit := 2*o.BusyTimeout + openLong
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it does not open within %v: it is damaged, or its disk is slow", limit))
+	defer cancel()
+	s, err := within(ctx, func() (*Store, error) { return connect(ctx, abs, o, "") })
 	if err != nil && len(abs) > longPath && isCode(err, sqlite3.SQLITE_CANTOPEN) {
 		return nil, fmt.Errorf("%w: %w", ErrLongPath, err)
 	}
@@ -185,16 +195,35 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		// In a directory that cannot be written, or on a full disk, the WAL has no index. Without
 		// a WAL the file alone is the whole store.
 		if wal, werr := os.Lstat(abs + "-wal"); errors.Is(werr, fs.ErrNotExist) || werr == nil && wal.Mode().IsRegular() && wal.Size() == 0 {
-			s, err = connect(ctx, abs, o, "&immutable=1")
+			s, err = within(ctx, func() (*Store, error) { return connect(ctx, abs, o, "&immutable=1") })
 		}
 	}
 	return s, withCause(err)
 }
 
-func connect(ctx context.Context, path string, o Options, extra string) (*Store, error) {
-	if o.BusyTimeout == 0 {
-		o.BusyTimeout = 20 * time.Second
+// within returns what open does, or why ctx is over: the driver heeds no context while SQLite reads the schema.
+func within(ctx context.Context, open func() (*Store, error)) (*Store, error) {
+	var s *Store
+	var err error
+	done := make(chan struct{})
+	go func() {
+		s, err = open()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return s, err
+	case <-ctx.Done():
+		go func() {
+			if <-done; s != nil {
+				s.Close()
+			}
+		}()
+		return nil, context.Cause(ctx)
 	}
+}
+
+func connect(ctx context.Context, path string, o Options, extra string) (*Store, error) {
 	mode, flag := "rw", os.O_RDWR
 	switch {
 	case o.ReadOnly:
@@ -417,7 +446,7 @@ func (s *Store) checkSchema(ctx context.Context) error {
 		if err := rows.Scan(&text); err != nil {
 			return err
 		}
-		if n++; !left[text] {
+		if n++; !left[text] || n > len(left) {
 			return errSchema
 		}
 	}
