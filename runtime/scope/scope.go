@@ -180,7 +180,7 @@ func (l *looks) match(glob []string, x *file) bool {
 	}
 	n := 0
 	for name, folder := range x.below {
-		if n%1024 == 0 && l.ctx.Err() != nil {
+		if l.ctx.Err() != nil {
 			l.ended = true
 			return false
 		}

@@ -49,7 +49,7 @@ func (s *Snapshot) Checkout(f git.ObjectFormat) iter.Seq[File] {
 			case e.kind == kindLink:
 				file.Kind = Link
 				at := e.path[:max(strings.LastIndexByte(e.path, '/'), 0)]
-				if _, _, _, why := s.entries.follow(at, e.target); why == leadsOutside || strings.HasPrefix(e.target, "/") {
+				if _, _, _, why := s.entries.follow(at, e.target); why == leadsOutside || why == leadsFar || strings.HasPrefix(e.target, "/") {
 					file.LeavesTree = leadsOutside
 				}
 			case e.kind == kindRepository:

@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// maxLed bounds how many entries are looked at behind links, of all links together.
+// maxLed bounds how many entries are looked at behind links, and on the ways there (see maxWay), of all links together.
 const maxLed = 4 << 20
 
 // An Entry is a path of Bytes with what is there.
@@ -47,7 +47,7 @@ func (s *Snapshot) Entries(f func(Entry)) {
 		writeManifest(h, all[i:i+1])
 		x := Entry{Path: e.path}
 		if e.kind == kindLink {
-			at, to, _, why := all.follow("", e.path)
+			at, to, why := all.lead(e, &left)
 			if why == "" && to == nil {
 				x.Below, x.At = all.inside(at), at
 			}
@@ -66,7 +66,7 @@ func (s *Snapshot) Entries(f func(Entry)) {
 	}
 }
 
-// inside goes through the paths below a directory, relative to it. The second value says that one is a link to a directory.
+// inside goes through the paths below a directory, relative to it. The second value says that one is a link to a directory, or could be.
 func (l entryList) inside(dir string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		list := l.below(dir)
@@ -78,8 +78,9 @@ func (l entryList) inside(dir string) iter.Seq2[string, bool] {
 			e := list[i]
 			folder := false
 			if e.kind == kindLink {
-				_, to, _, why := l.follow("", e.path)
-				folder = why == "" && to == nil
+				left := maxWay
+				_, to, why := l.lead(e, &left)
+				folder = why == "" && to == nil || why == leadsFar
 			}
 			if e.kind != kindRepository && !yield(e.path[skip:], folder) {
 				return
@@ -104,7 +105,7 @@ func (l entryList) behind(at string, left *int) (sum [sha256.Size]byte) {
 			if list[i].kind != kindLink {
 				continue
 			}
-			if to, _, _, why := l.follow("", list[i].path); why == "" && !seen[to] {
+			if to, _, why := l.lead(list[i], left); why == "" && !seen[to] {
 				seen[to] = true
 				queue = append(queue, to)
 			}

@@ -51,7 +51,7 @@ func (s *Snapshot) LookupIn(rel string) Found {
 	switch {
 	case e != nil && e.kind.regular():
 		f.File, f.SHA256 = true, e.sum
-	case why == leadsOutside || why == leadsRound:
+	case why == leadsOutside || why == leadsRound || why == leadsFar:
 		f.Hidden = "is " + why
 	case e == nil && s.hides != nil:
 		f.Hidden = s.hides(at)
@@ -107,24 +107,45 @@ func (l entryList) below(dir string) entryList {
 	if dir == "" {
 		return l
 	}
-	// "0" is the byte after "/".
-	from := sort.Search(len(l), func(i int) bool { return l[i].path >= dir+"/" })
-	to := sort.Search(len(l), func(i int) bool { return l[i].path >= dir+"0" })
+	first, end := dir+"/", dir+"0" // "0" is the byte after "/"
+	from := sort.Search(len(l), func(i int) bool { return l[i].path >= first })
+	to := sort.Search(len(l), func(i int) bool { return l[i].path >= end })
 	return l[from:to]
 }
 
 const (
 	leadsOutside = "a link that leads out of the tree"
 	leadsRound   = "a link that leads in a circle"
+	leadsFar     = "a link that leads through more directories than are looked at"
 )
+
+// maxWay bounds what is looked at on one way: a component is 1, and 1 more for each 64 bytes of the path before it, which is compared with many
+// others. A target of 4 KB has 2,000 of them, and can lead over 40 such links.
+const maxWay = 4096
 
 // follow goes from the directory at along the path todo. It looks each component up among the
 // entries, and follows links, which it returns as "path -> target". It ends at the
 // path last, with the entry there: nil for a directory, or where nothing counts. why says what
 // stopped it; it is empty at a file or directory that counts.
 func (l entryList) follow(at, todo string) (last string, e *entry, links []string, why string) {
+	left := maxWay
+	return l.along(at, todo, &left)
+}
+
+// lead is follow of the link e itself, whose directory is none that a link leads to.
+func (l entryList) lead(e *entry, left *int) (last string, to *entry, why string) {
+	dir, base := path.Split(e.path)
+	last, to, _, why = l.along(strings.TrimSuffix(dir, "/"), base, left)
+	return last, to, why
+}
+
+// along is follow, and takes what it looks at off left: nothing is looked at where nothing is left.
+func (l entryList) along(at, todo string, left *int) (last string, e *entry, links []string, why string) {
 	way := regular.NewWay(todo)
 	for name := way.Next(); name != ""; name = way.Next() {
+		if *left -= 1 + len(at)/64; *left < 0 {
+			return at, nil, links, leadsFar
+		}
 		if name == ".." {
 			if at == "" {
 				return at, nil, links, leadsOutside

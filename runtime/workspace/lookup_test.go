@@ -2,9 +2,11 @@ package workspace
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/command-dialect/dialect/runtime/archive"
@@ -135,4 +137,34 @@ func TestPassedOver(t *testing.T) {
 	over([]string{"local", "new", "tools/_/"}, true)
 	r.git("config", "core.excludesFile", "/dev/null")
 	over([]string{"local", "tools/_/"}, false)
+}
+
+// TestLongWays: links in a deep folder, and those whose targets go up and down, are followed as far as there is time, and the rest is unknown.
+func TestLongWays(t *testing.T) {
+	deep := strings.Repeat("d/", 1900)
+	for _, c := range []struct {
+		links   int
+		target  string
+		unknown bool
+	}{
+		{5000, "f", false},
+		{5000, strings.Repeat("../d/", 800) + "f", true},
+	} {
+		list := entryList{{path: deep + "f", kind: kindFile}}
+		for i := range c.links {
+			list = append(list, &entry{path: fmt.Sprintf("%sl%04d", deep, i), kind: kindLink, target: c.target})
+		}
+		unknown := 0
+		(&Snapshot{entries: list}).Entries(func(e Entry) {
+			if e.Unknown {
+				unknown++
+			}
+		})
+		if (unknown > 0) != c.unknown {
+			t.Errorf("%.10s...: %d of %d are unknown", c.target, unknown, c.links)
+		}
+		if _, _, _, why := list.follow("", deep+"l0000"); why != leadsFar {
+			t.Errorf("%.10s...: %q", c.target, why)
+		}
+	}
 }

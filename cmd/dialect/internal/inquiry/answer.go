@@ -105,8 +105,8 @@ func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error
 			text += " in " + place.Short(q.path)
 		}
 		return broken(verify.Missing, receipts.Missing, text), nil
-	case err != nil && ctx.Err() != nil:
-		return nil, interrupt.Ended(ctx, err)
+	case ctx.Err() != nil: // what it was asked about was not looked at to the end
+		return nil, interrupt.Ended(ctx, cmp.Or(err, ctx.Err()))
 	case err != nil:
 		q.unusable = err
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil

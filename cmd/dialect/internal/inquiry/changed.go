@@ -65,7 +65,7 @@ func (q *Question) standing(ctx context.Context, p *plan.Plan) (s standing, err 
 		return whole("no line of %s has a binding with `files`", p.Script.Name)
 	}
 	of := q.Query
-	of.Require, of.Strict, of.Scopes = nil, false, scopes(q.matrix.Scopes, q.snapshot)
+	of.Require, of.Strict, of.Scopes = nil, false, scopes(ctx, q.matrix.Scopes, q.snapshot)
 	var commands []verify.Requirement
 	first := make([]int, len(p.Steps)+1) // of the commands of each line
 	for i, line := range p.Steps {

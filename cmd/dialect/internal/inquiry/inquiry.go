@@ -405,21 +405,21 @@ func (q *Question) present(ctx context.Context) error {
 	q.see(func(path string) (workspace.Found, error) { return s.Lookup(path), nil })
 	q.snapshot = s
 	if q.rules != nil && len(q.matrix.Scopes) > 0 && q.o.Own && !q.o.Fresh && (!q.o.strictly() || q.rules.Scoped) {
-		q.Scopes = scopes(q.matrix.Scopes, s)
+		q.Scopes = scopes(ctx, q.matrix.Scopes, s)
 	}
 	q.Tree, q.Place = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes, Exact: s.Exact}, receipts.Text(s.Place)
 	return nil
 }
 
-// scopes says which files of a snapshot bindings name by their patterns.
-func scopes(patterns map[string][]string, s *workspace.Snapshot) *verify.Scopes {
+// scopes says which files of a snapshot bindings name by their patterns. An answer that comes after ctx is over is none.
+func scopes(ctx context.Context, patterns map[string][]string, s *workspace.Snapshot) *verify.Scopes {
 	files := sync.OnceValue(func() *scope.Files { return scope.Of(s) })
 	known := make(map[string]receipts.Hash)
 	return &verify.Scopes{
 		Of: func(binding string) receipts.Hash {
 			h, ok := known[binding]
 			if !ok && len(patterns[binding]) > 0 {
-				h = files().Digest(context.Background(), patterns[binding]) // none would be the wrong one for what has failed
+				h = files().Digest(ctx, patterns[binding]) // none would be the wrong one for what has failed
 				known[binding] = h
 			}
 			return h
