@@ -17,7 +17,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// maxRow bounds a row, and each value, in bytes: four times the largest body. What a file says of a size is no reason to read that much into memory.
+// maxRow bounds a row, and each value, in bytes: four times the largest body. A file can claim any size, and it would be read into memory.
 const maxRow = 4 * receipts.MaxBody
 
 // A watcher is called between the steps of opening a database, of reading its log and of writing it, with

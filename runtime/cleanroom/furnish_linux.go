@@ -35,7 +35,7 @@ type furniture struct {
 // A mount shows a directory at another path.
 type mount struct {
 	From, To []byte // From is empty for the checkout
-	NoLinks  bool   // From has none; a link that somebody put there since is an error
+	NoLinks  bool   // From, or To of a mask, has none; a link that somebody put there since is an error
 	Memory   bool   // an empty file system in memory instead
 
 	// Over has directories upper and work for what is written at To, and Layers, the uppermost first, what was written there
@@ -100,8 +100,10 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	}
 	// What this run and others are made of can be where a room does not hide it, and a command would change it for the next.
 	f.Mounts = append(f.Mounts, r.o.Away.masks(r.snapshot.Root)...) // over what is shown, too
-	for _, path := range r.own() {
-		f.Mounts = append(f.Mounts, mount{To: []byte(path), Mask: true})
+	for _, dir := range []string{r.cache, r.dir} {                  // without links, which another process of the user can make by now
+		if dir != "" {
+			f.Mounts = append(f.Mounts, mount{To: []byte(dir), Mask: true, NoLinks: true})
+		}
 	}
 	for _, dir := range s.bind {
 		f.Mounts = append(f.Mounts, mount{From: []byte(dir), To: []byte(dir)})
@@ -109,16 +111,6 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	spec, err := json.Marshal(f)
 	// What a setup leaves running would go on to write, and ends with its namespace.
 	return &process.Room{Helper: r.o.Helper, Spec: spec, User: !mayMount(), Apart: r.o.Apart || s.locks != nil}, err
-}
-
-// own are the directories in which rooms are made and kept.
-func (r *Room) own() (dirs []string) {
-	for _, dir := range []string{r.o.Cache, r.dir} {
-		if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" {
-			dirs = append(dirs, real)
-		}
-	}
-	return dirs
 }
 
 // mountOf is the mount by which a command sees v: read-only, or with a directory of the stay for what is written there.
@@ -278,7 +270,7 @@ func Furnish(spec []byte) error {
 		if in[i] == "" {
 			continue
 		}
-		if err := mask(in[i]+"/"+string(k.Name), k.Only); err != nil {
+		if err := mask(in[i]+"/"+string(k.Name), k.Only, false); err != nil {
 			return err
 		}
 	}
@@ -335,21 +327,30 @@ func (m mount) open() (string, error) {
 	if !m.NoLinks {
 		return handle(dir)
 	}
-	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
-	if err == unix.ENOSYS { // before Linux 5.6
-		return handle(dir)
-	}
+	fd, err := open(dir, unix.O_PATH|unix.O_CLOEXEC, true)
 	if err != nil {
 		return "", &os.PathError{Op: "open without links", Path: dir, Err: err}
 	}
 	return "/proc/self/fd/" + strconv.Itoa(fd), nil
 }
 
+// open opens a path, on which there is no link if noLinks says so: one is ELOOP.
+func open(path string, flags int, noLinks bool) (fd int, err error) {
+	err = unix.ENOSYS // before Linux 5.6
+	if noLinks {
+		fd, err = unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_NO_SYMLINKS})
+	}
+	if err == unix.ENOSYS {
+		fd, err = unix.Open(path, flags, 0)
+	}
+	return fd, err
+}
+
 // mount mounts what from leads to, or the checkout, which tree leads to. above are the paths of m.Over and m.Layers, or that of m.Marks.
 func (m mount) mount(from, tree string, above []string) error {
 	to := string(m.To)
 	if m.Mask {
-		return mask(to, m.Only)
+		return mask(to, m.Only, m.NoLinks)
 	}
 	err := mountPoint(from, to)
 	if err != nil {
@@ -380,7 +381,7 @@ func (m mount) mount(from, tree string, above []string) error {
 		if info, err := os.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink != 0 {
 			continue // a link leads to what the room has
 		}
-		if err := mask(at, nil); err != nil {
+		if err := mask(at, nil, false); err != nil {
 			return err
 		}
 	}
@@ -406,13 +407,13 @@ func (k *masked) around() (string, error) {
 }
 
 // mask hides what is at a path: an empty directory takes the place of a directory, and the null device that of all else.
-func mask(path string, only *only) error {
+func mask(path string, only *only, noLinks bool) error {
 	flags := unix.O_PATH | unix.O_CLOEXEC
 	if only != nil {
 		flags |= unix.O_NOFOLLOW
 	}
 	var st unix.Stat_t
-	fd, err := unix.Open(path, flags, 0)
+	fd, err := open(path, flags, noLinks)
 	if err == nil {
 		defer unix.Close(fd)
 		err = unix.Fstat(fd, &st)
@@ -425,7 +426,7 @@ func mask(path string, only *only) error {
 	case err == nil:
 		var gone bool
 		if gone, err = namespace.Hide(fd, st.Mode&unix.S_IFMT == unix.S_IFDIR); gone { // another may be there by now
-			return mask(path, only)
+			return mask(path, only, noLinks)
 		}
 	}
 	if err != nil {

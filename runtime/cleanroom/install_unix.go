@@ -503,8 +503,8 @@ type maker func(dir string) ([]workspace.File, error)
 // obtain finds what was installed for the key of in, or has it made, and holds it until the room is closed: nobody removes it meanwhile.
 // Two runs make it once: the second waits for the first, as long as [setupPatience], and then makes its own. After a sixtieth of that it says so. What is kept is read again, and made again if it is not what its manifest says.
 func (r *Room) obtain(ctx context.Context, in *installed, made maker) error {
-	parent := filepath.Join(r.o.Cache, "setup")
-	if r.o.Cache == "" || below(r.snapshot.Root, r.o.Cache) || os.MkdirAll(parent, 0o700) != nil {
+	parent := filepath.Join(r.cache, "setup")
+	if r.cache == "" || os.MkdirAll(parent, 0o700) != nil {
 		return r.installOwn(in, made)
 	}
 	name := sha256.Sum256([]byte(r.snapshot.Root))

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/overlay"
 	files "github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/process"
@@ -64,17 +65,36 @@ type Options struct {
 	Share []string
 }
 
-// Cache is where the user's checkouts are kept, without links, which many a HOME has on its way; empty where the user has no such place.
+// Cache is where the user's checkouts are kept, without links, which many a HOME has on its way; empty where the user has no such place. Commands
+// do not see it, so that its last two names are not to be links: one that leads elsewhere would hide that.
 func Cache() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return ""
 	}
-	dir = filepath.Join(dir, "dialect", "clean")
-	if real, err := files.Real(dir); err == nil {
-		return real
+	const own = "dialect/clean"
+	if dir, err = files.Real(filepath.Join(dir, own)); err != nil || !strings.HasSuffix(filepath.ToSlash(dir), "/"+own) {
+		return ""
 	}
 	return dir
+}
+
+// kept returns the directory where checkouts are kept; empty to keep none: where it is part of the working tree, or has it, what hides the
+// one would hide the other, and where it is not this user's, or another can write in it, what it has is not known.
+func (r *Room) kept() string {
+	cache, root := r.o.Cache, r.snapshot.Root
+	if cache == "" || os.MkdirAll(cache, 0o700) != nil {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(cache)
+	if _, in := git.Within(root, cache); err != nil || real != cache || in {
+		return ""
+	}
+	info, err := os.Lstat(cache)
+	if _, has := git.Within(cache, root); err != nil || has || info.Mode().Perm()&0o022 != 0 || regular.Owner(info) != os.Geteuid() {
+		return ""
+	}
+	return cache
 }
 
 // A Room is the place of the commands of one run. It is made with the first snapshot, by [Room.Take].
@@ -83,8 +103,9 @@ type Room struct {
 	source Source
 
 	mu       sync.Mutex
-	asked    bool // Take was called
-	again    bool // the checkout is to be read again
+	asked    bool   // Take was called
+	cache    string // see kept
+	again    bool   // the checkout is to be read again
 	err      error
 	snapshot *workspace.Snapshot
 	tree     *checkout                  // of the first snapshot
@@ -260,9 +281,10 @@ func (r *Room) make(ctx context.Context) (err error) {
 		}
 		r.open = err.Error()
 	}
-	cache := r.o.Cache
-	if r.open != "" || below(root, cache) {
-		cache = "" // commands write in it, or it would be a part of the next snapshot
+	r.cache = r.kept()
+	cache := r.cache
+	if r.open != "" {
+		cache = "" // commands write in it
 	}
 	live, err := s.Open()
 	if err != nil {

@@ -132,7 +132,7 @@ func (l entryList) follow(at, todo string) (last string, e *entry, links []strin
 	return l.along(at, todo, &left)
 }
 
-// lead is follow of the link e itself, whose directory is none that a link leads to.
+// lead is follow of the link e itself. The walk has entered its directory, so no component of that is a link.
 func (l entryList) lead(e *entry, left *int) (last string, to *entry, why string) {
 	dir, base := path.Split(e.path)
 	last, to, _, why = l.along(strings.TrimSuffix(dir, "/"), base, left)

@@ -411,7 +411,7 @@ func (q *Question) present(ctx context.Context) error {
 	return nil
 }
 
-// scopes says which files of a snapshot bindings name by their patterns. An answer that comes after ctx is over is none.
+// scopes says which files of a snapshot bindings name by their patterns. Nobody may use an answer that comes after ctx is over.
 func scopes(ctx context.Context, patterns map[string][]string, s *workspace.Snapshot) *verify.Scopes {
 	files := sync.OnceValue(func() *scope.Files { return scope.Of(s) })
 	known := make(map[string]receipts.Hash)
