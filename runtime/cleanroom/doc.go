@@ -72,6 +72,6 @@
 // system are shared. A process of the same user that means to can change the checkout between its
 // verification and a read, and can trace commands: that takes another user, or a guard.
 //
-// It is one package of up to 5,900 lines because what a room has, what is mounted over it and what is brought back
+// It is one package of up to 6,000 lines because what a room has, what is mounted over it and what is brought back
 // from it are three views of the same list of paths, and what is installed in it is compared as its checkout is.
 package cleanroom
