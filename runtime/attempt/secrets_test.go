@@ -1,0 +1,77 @@
+package attempt
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/redact"
+)
+
+// token returns a secret of n bytes, of which no part is repeated.
+func token(n int) string {
+	const set = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	r := rand.New(rand.NewPCG(1, 2))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = set[r.IntN(len(set))]
+	}
+	return string(b)
+}
+
+// shows reports whether text has a part of the secret.
+func shows(text, secret string) bool {
+	const part = 12
+	for i := 0; i+part <= len(secret); i++ {
+		if strings.Contains(text, secret[i:i+part]) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestFailuresHide: the reader of failures takes secrets out of what a command printed before it cuts a line, gives up the middle of an output,
+// mixes two streams, or leaves out what a terminal does not show.
+func TestFailuresHide(t *testing.T) {
+	const bad = "x.go:3: error: bad key "
+	noise := strings.Repeat("nothing of a test runner, only some more words\n", 1<<20/47) // a little less than is read
+	short, long, large := token(32), token(9000), token(1100)
+	lines := token(20) + "\n" + token(60)[20:40] + "\n" + token(90)[40:90]
+	first, rest, _ := strings.Cut(lines, "\n")
+	for name, c := range map[string]struct {
+		secret string
+		say    []string // in turn to standard output and standard error
+		want   string   // of the failures
+	}{
+		"a long one":              {long, []string{bad + long + " end\n"}, bad[15:]},
+		"the same again":          {large, []string{bad + strings.Repeat(large, 8) + "\n"}, bad[15:]},
+		"behind escape sequences": {short, []string{bad + strings.Repeat("\x1b[1G\x1b[0K", (8192-len(bad)-31)/8) + strings.Repeat(" ", (8192-len(bad)-31)%8) + short + " end\n"}, bad[15:]},
+		"in a line without end":   {short, []string{bad + strings.Repeat("x", 300<<10), "", strings.Repeat("\x1b[0K", 50) + short}, bad[15:]},
+		"where reading ends":      {short, []string{noise + bad + short[:20], "", short[20:] + " end\nx.go:4: error: one more\n"}, "one more"},
+		"and so of several lines": {lines, []string{noise + bad + first + "\n", "", rest + "\nx.go:4: error: one more\n"}, "one more"},
+		"where the end begins":    {large, []string{noise + noise[:100], "", strings.Repeat("x", 64<<10) + large + ": error: one more" + strings.Repeat("y", 64<<10-600)}, ""},
+		"two streams":             {lines, []string{bad + first + "\n", "x.go:4: error: one more\n", rest + "\n"}, "one more"},
+		"two streams, in a line":  {short, []string{noise, "", bad + short[:20], "x.go:4: error: one more\n", short[20:] + "\n"}, "one more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := observe(&plan.Step{}, redact.New(redact.Options{Declared: []string{c.secret}}))
+			for i, text := range c.say {
+				for part := []byte(text); len(part) > 0; {
+					n := min(len(part), 60000)
+					o.errors.Write(i%2, part[:n])
+					part = part[n:]
+				}
+			}
+			f, _ := o.errors.Failures()
+			got := fmt.Sprint(f)
+			if shows(got, c.secret) {
+				t.Errorf("it shows a part of the secret: %.600q", got)
+			}
+			if !strings.Contains(got, c.want) {
+				t.Errorf("%.600q lacks %q", got, c.want)
+			}
+		})
+	}
+}
