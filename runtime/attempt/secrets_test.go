@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
 )
 
@@ -73,5 +75,36 @@ func TestFailuresHide(t *testing.T) {
 				t.Errorf("%.600q lacks %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestProgressHides: a secret with blanks is taken out of the progress of a server before that becomes one line, and of no length is one shown in part.
+func TestProgressHides(t *testing.T) {
+	for _, secret := range []string{"user=deploy-bot\npassword=" + token(20) + "\n", token(16) + "  " + token(30)[16:], token(8000)} {
+		x := &Executor{opt: Options{Redact: redact.New(redact.Options{Declared: []string{secret}})}}
+		for _, text := range []string{"1/3 using " + secret + " now", "1\tusing " + strings.Repeat("z", 4096-10-15) + secret} {
+			got := string(x.progress(text, false))
+			if shows(got, strings.Join(strings.Fields(secret), " ")) || !strings.Contains(got, " using ") || strings.Count(got, "\n") != 1 || len(got) > 4200 {
+				t.Errorf("%q", got)
+			}
+		}
+	}
+}
+
+// TestAnswerHides: the message of a call that got no answer loses its secrets before it is shortened, and keeps its beginning and its end.
+func TestAnswerHides(t *testing.T) {
+	secret := token(3000)
+	x := &Executor{opt: Options{Redact: redact.New(redact.Options{Declared: []string{secret}})}}
+	for n := range 60 {
+		e := mcpclient.Errorf(mcpclient.BadArguments, "it begins %s %s %s it ends", strings.Repeat("x", 60*n), secret, strings.Repeat("y", 60*n))
+		cut := *e
+		cut.Message, cut.Cut = e.Message+strings.Repeat("x", 200<<10)+secret[:2000], true
+		for _, e := range []*mcpclient.Error{e, &cut} {
+			res := &Report{Step: &plan.Step{}, Process: &process.Result{}}
+			x.answered(res, nil, e)
+			if shows(res.Detail, secret) || !strings.HasPrefix(res.Detail, "it begins") || !e.Cut && !strings.HasSuffix(res.Detail, "it ends") || len(res.Detail) > 4200 {
+				t.Fatalf("%d: %q", n, res.Detail)
+			}
+		}
 	}
 }
