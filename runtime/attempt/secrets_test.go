@@ -3,13 +3,17 @@ package attempt
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 // token returns a secret of n bytes, of which no part is repeated.
@@ -104,6 +108,38 @@ func TestAnswerHides(t *testing.T) {
 			x.answered(res, nil, e)
 			if shows(res.Detail, secret) || !strings.HasPrefix(res.Detail, "it begins") || !e.Cut && !strings.HasSuffix(res.Detail, "it ends") || len(res.Detail) > 4200 {
 				t.Fatalf("%d: %q", n, res.Detail)
+			}
+		}
+	}
+}
+
+// TestClaimHides: what a tool says of itself loses its secrets before a message, or the preview of its receipt, is shortened.
+func TestClaimHides(t *testing.T) {
+	secret := token(40)
+	x := &Executor{ledger: new(ledger), opt: Options{Redact: redact.New(redact.Options{Declared: []string{secret}})}}
+	for n := 70; n < 220; n += 3 {
+		said := strings.Repeat("x", n) + secret + strings.Repeat("y", 20<<10)
+		for _, text := range []string{
+			`{"status":"` + said + `"}`,
+			`{"` + said + `":1,"` + said + `":2}`,
+			`{"status":"failed","route":"a","error":"` + said + `"}`,
+			`{"status":"succeeded","route":"a","preview":"` + said + `"}`,
+		} {
+			path := filepath.Join(t.TempDir(), "claim")
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			res, rec := &Report{Step: &plan.Step{}}, new(receipts.Receipt)
+			res.Verdict = schedule.Passed
+			judgeClaim(res, path)
+			x.recordClaim(rec, res.Claim)
+			x.record(res, nil)
+			got := res.Detail
+			if rec.Handle != nil {
+				got += rec.Handle.Preview.Text
+			}
+			if got == "" || shows(got, secret) || len(got) > 9000 {
+				t.Fatalf("%d, %.30s: a part of the secret %v, %d bytes: %.400q", n, text, shows(got, secret), len(got), got)
 			}
 		}
 	}
