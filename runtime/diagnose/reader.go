@@ -152,9 +152,8 @@ type Reader struct {
 	// one, or shortened.
 	Secret *redact.Redactor
 
-	clean  [2]*redact.Writer // to the lines of the stream; nil before its first byte
-	at     int               // the stream that was written to last
-	last   [2]byte           // what came last on the stream, while it is read; 0 for nothing
+	clean  *redact.Streams // to part; nil before the first byte
+	last   [2]byte         // what came last on each stream, while it is read; 0 for nothing
 	part   partial
 	seen   int64
 	runner bool    // a test runner was recognised
@@ -189,35 +188,22 @@ func (r *Reader) Write(stream int, p []byte) {
 		r.late[stream].write(p)
 		return
 	}
-	if r.at != stream { // the lines of both are read in the order of their arrival
-		r.pass()
-		r.at = stream
-	}
-	if r.clean[stream] == nil {
-		r.clean[stream] = r.Secret.Writer(writerFunc(func(p []byte) { r.part.cut(stream, p, maxEvent, r.line) }))
+	if r.clean == nil {
+		r.clean = r.Secret.Streams(func(stream int, p []byte) { r.part.cut(stream, p, maxEvent, r.line) })
 	}
 	r.seen += int64(len(p))
 	r.last[stream] = p[len(p)-1]
-	_, _ = r.clean[stream].Write(p) // this and what follows writes to memory
-}
-
-// pass reads what is held back of the stream that was written to last, as far as no secret can be in it.
-func (r *Reader) pass() {
-	if w := r.clean[r.at]; w != nil {
-		_ = w.Pass()
-	}
+	r.clean.Write(stream, p)
 }
 
 // giveUp ends the reading, unless what is held back is of a test runner. What is kept of the rest of a stream begins with the byte before it.
 func (r *Reader) giveUp() {
-	if r.pass(); r.runner {
+	if r.clean.Pass(); r.runner {
 		return
 	}
 	r.unread = true
-	for s, w := range r.clean {
-		if w != nil {
-			_, _ = w.Cut()
-		}
+	for s := range r.late {
+		r.clean.Cut(s)
 		r.late[s].write([]byte{cmp.Or(r.last[s], '\n')})
 	}
 }
@@ -225,8 +211,8 @@ func (r *Reader) giveUp() {
 // Cut says that the rest of a stream is lost. What came last is not read: it may be the beginning of a secret, and of a line.
 func (r *Reader) Cut(stream int) {
 	r.cut[stream] = true
-	if w := r.clean[stream]; w != nil {
-		_, _ = w.Cut()
+	if r.clean != nil {
+		r.clean.Cut(stream)
 	}
 	r.part[stream] = r.part[stream][:0]
 	late := &r.late[stream]
@@ -265,10 +251,6 @@ func (r *Reader) line(raw []byte) {
 	}
 	r.read(raw)
 }
-
-type writerFunc func(p []byte)
-
-func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 
 // read reads one line.
 func (r *Reader) read(raw []byte) {
@@ -309,15 +291,14 @@ func (r *Reader) read(raw []byte) {
 func (r *Reader) Failures() (f Failures, sure bool) {
 	if !r.done {
 		r.done = true
-		r.pass()
-		for s, w := range r.clean {
+		if r.clean != nil {
+			r.clean.Close()
+		}
+		for s := range r.late {
 			for line := range bytes.Lines(bytes.TrimLeft(r.Secret.Part(r.late[s].text(), true, r.cut[s]), "\r\n")) {
 				r.line(bytes.TrimRight(line, "\r\n"))
 			}
 			r.late[s] = ring{}
-			if w != nil {
-				_, _ = w.Close()
-			}
 			r.line(r.part[s])
 		}
 	}
