@@ -97,7 +97,7 @@ var layers = []layer{
 		"what a command may have missed is found by names alone: it knows neither rooms nor receipts"},
 	{"runtime/cleanroom", []string{"runtime/place", "runtime/namespace", "lang/regular", "runtime/overlay", "runtime/process", "runtime/tempdir", "runtime/workspace", "runtime/workspace/git"}, []string{"golang.org/x/sync", "golang.org/x/sys"},
 		"a room is a checkout and mounts: what runs in it, and what that proves, is said elsewhere"},
-	{"runtime/diagnose", []string{"lang/diag"}, []string{"golang.org/x/text/encoding/charmap"},
+	{"runtime/diagnose", []string{"lang/diag", "runtime/redact"}, []string{"golang.org/x/text/encoding/charmap"},
 		"what an output says is read from its bytes alone"},
 	{"runtime/view", []string{"lang/plan", "runtime/..."}, []string{"golang.org/x/"},
 		"what is shown while it happens is made of events alone"},

@@ -12,8 +12,8 @@ import (
 // MaxResult bounds what a tool may write about itself, in bytes.
 const MaxResult = 256 << 10
 
-// previewRunes bounds the preview of a handle.
-const previewRunes = 200
+// MaxPreview is how many runes a receipt has of the preview of a handle.
+const MaxPreview = 200
 
 // A Result is what a tool claims of itself: by the file that DIALECT_RESULT names, or
 // as the structured answer of an MCP tool.
@@ -33,7 +33,8 @@ var handleKeys = []string{"route", "type", "operation", "external_id", "verifiab
 
 // ParseResult parses what a tool wrote. The document is an object. An effect receipt,
 // which is the handle of what a mutating tool did, stands at its top, or under the
-// member receipt beside the tool's payload. Where there is neither a result nor an
+// member receipt beside the tool's payload. Nothing that the tool wrote is shortened, in the result or in the error: a secret in it is found only
+// as long as it is whole. Where there is neither a result nor an
 // effect receipt, the whole object is the result. A member that is null is absent; a
 // status "success" is read as succeeded.
 func ParseResult(text []byte) (*Result, error) {
@@ -103,14 +104,17 @@ func (r *Result) status(o object) error {
 	if !there || v == nil {
 		return nil
 	}
-	s, _ := v.(string)
+	s, ok := v.(string)
+	if !ok {
+		s = typeName(v)
+	}
 	switch status := receipts.Status(s); status {
 	case "success":
 		r.Status = receipts.Succeeded
 	case receipts.Succeeded, receipts.StatusFailed, receipts.NotConfigured, receipts.Pending:
 		r.Status = status
 	default:
-		return fmt.Errorf("the status %q is not one of success, succeeded, pending, failed, not_configured", show(v))
+		return fmt.Errorf("the status %q is not one of success, succeeded, pending, failed, not_configured", s)
 	}
 	return nil
 }
@@ -139,9 +143,6 @@ func (r *Result) handle(o object) error {
 		return err
 	}
 	h.Status = receipts.Text(string(r.Status))
-	if runes := []rune(h.Preview.Text); len(runes) > previewRunes {
-		h.Preview = receipts.Text(string(runes[:previewRunes]))
-	}
 	if !h.Error.IsZero() && r.Status != "" && r.Status != receipts.StatusFailed {
 		return errors.New("an effect receipt has an error, and its status is not failed")
 	}

@@ -110,7 +110,7 @@ func Lint(input []byte, registry *Registry) (*Report, *Refusal) {
 	const shape = "Pass an object with receipt, tool_name and expected_receipt_fields"
 	v, err := parse(input)
 	if err != nil {
-		return nil, refuse(shape, "Input cannot be parsed (%v)", err)
+		return nil, refuse(shape, "Input cannot be parsed (%s)", clip(err.Error()))
 	}
 	in, ok := v.(object)
 	if !ok {

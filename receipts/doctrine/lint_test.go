@@ -178,7 +178,7 @@ func TestParseResult(t *testing.T) {
 		t.Errorf("missing %v", m)
 	}
 	long, err := ParseResult([]byte(`{"route":"a","operation":"b","preview":"` + strings.Repeat("ü", 500) + `"}`))
-	if err != nil || len([]rune(long.Handle.Preview.Text)) != 200 {
+	if err != nil || len([]rune(long.Handle.Preview.Text)) != 500 {
 		t.Errorf("%v", err)
 	}
 }

@@ -105,7 +105,7 @@ func value(d *json.Decoder, depth int) (any, error) {
 		}
 		name, _ := t.(string)
 		if seen[name] {
-			return nil, fmt.Errorf("the member %q is there twice", clip(name))
+			return nil, fmt.Errorf("the member %q is there twice", name)
 		}
 		seen[name] = true
 		v, err := value(d, depth+1)

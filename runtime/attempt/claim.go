@@ -127,10 +127,19 @@ func (x *Executor) recordClaim(rec *receipts.Receipt, claim *doctrine.Result) {
 		rec.Handle = &receipts.Handle{
 			Route: x.public(h.Route.Text), Type: x.public(h.Type.Text), Operation: x.public(h.Operation.Text), Status: h.Status,
 			ExternalID: x.public(h.ExternalID.Text), VerifiableURL: x.public(h.VerifiableURL.Text),
-			Preview: x.public(h.Preview.Text), Error: x.public(h.Error.Text),
+			Preview: x.preview(h.Preview.Text), Error: x.public(h.Error.Text),
 		}
 	}
 	if claim.Status == receipts.Pending && rec.Status == receipts.Succeeded {
 		rec.Status = receipts.Pending
 	}
+}
+
+// preview is the beginning of a preview as it may be recorded.
+func (x *Executor) preview(text string) receipts.Datum {
+	d := x.public(text)
+	if runes := []rune(d.Text); len(runes) > doctrine.MaxPreview {
+		d.Text = string(runes[:doctrine.MaxPreview])
+	}
+	return d
 }

@@ -10,7 +10,7 @@ import (
 // refuses them. The step passes if it does so as it should; its receipt says nothing of the command itself.
 type Control struct {
 	Edits  []cleanroom.Edit
-	Output func(p []byte) // gets what the command prints; it must not keep p
+	Output func(Output) // gets what the command prints, as it is; it must not keep the data
 
 	// Judge says whether the command noticed; the report is as without a control. It returns what the receipt
 	// says of it, and one line for people.

@@ -158,7 +158,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 				seen.stdout.Write(p)
 			}
 			if control != nil {
-				control.Output(p)
+				control.Output(Output{Step: s, Stream: stream, Data: p})
 			}
 			x.wrote(len(p))
 			if x.opt.Output {
@@ -167,6 +167,9 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		}
 		c.Cut = func(stream process.Stream) {
 			seen.errors.Cut(int(stream))
+			if control != nil {
+				control.Output(Output{Step: s, Stream: stream, Cut: true})
+			}
 			x.emit(Output{Step: s, Stream: stream, Cut: true})
 		}
 		if x.opt.Output {

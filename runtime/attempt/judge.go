@@ -32,19 +32,7 @@ type observer struct {
 }
 
 func observe(s *plan.Step, r *redact.Redactor) *observer {
-	o := &observer{step: s, files: results{step: s, from: live{}, most: maxResults, public: r}}
-	if r != nil {
-		o.errors.Clean = func(w io.Writer) (io.Writer, func(bool)) {
-			clean := r.Writer(w)
-			return clean, func(cut bool) {
-				if cut {
-					_, _ = clean.Cut()
-				}
-				_, _ = clean.Close() // it writes to memory
-			}
-		}
-	}
-	return o
+	return &observer{step: s, errors: diagnose.Reader{Secret: r}, files: results{step: s, from: live{}, most: maxResults, public: r}}
 }
 
 // judge sets the verdict of res from how its process ended and what it wrote. Once ctx has ended it reads no more of that.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/doctrine"
@@ -87,9 +88,9 @@ func (x *Executor) call(ctx context.Context, c mcpclient.Call) (*mcpclient.Resul
 	killed := x.killed
 	defer context.AfterFunc(killed, cancel)()
 	if progress := c.Progress; progress != nil {
-		c.Progress = func(line string, cut bool) {
+		c.Progress = func(text string, cut bool) {
 			if killed.Err() == nil {
-				progress(line, cut)
+				progress(text, cut)
 			}
 		}
 	}
@@ -117,11 +118,11 @@ func (x *Executor) mcp(ctx context.Context, res *Report) {
 	c := mcpclient.Call{
 		Target: s.Target, Arguments: s.Arguments,
 		Timeout: s.Budget.Timeout, Stall: s.Budget.Stall, MaxOutput: s.Budget.MaxOutput,
-		Progress: func(line string, cut bool) {
+		Progress: func(text string, cut bool) {
 			if x.opt.Output {
-				x.emit(Output{Step: s, Stream: process.Stderr, Data: x.progress(line, cut)})
+				x.emit(Output{Step: s, Stream: process.Stderr, Data: x.progress(text, cut)})
 			}
-			x.wrote(len(line) + 1)
+			x.wrote(len(text) + 1)
 		},
 	}
 	for _, v := range s.Values {
@@ -142,14 +143,14 @@ func (x *Executor) mcp(ctx context.Context, res *Report) {
 	})
 }
 
-// progress returns a line of progress, without the beginning of a secret at the end of one that was cut. Later nobody could know it for one: a line end
-// follows.
-func (x *Executor) progress(line string, cut bool) []byte {
-	p := []byte(line)
-	if cut {
-		p = x.opt.Redact.Head(p)
-	}
-	return append(p[:len(p):len(p)], '\n')
+// maxProgress bounds a line of progress, in bytes.
+const maxProgress = 4 << 10
+
+// progress returns one line of what a server told, whose end was lost if cut. The secrets are taken out of it as the server wrote it: one with
+// blanks or line ends is not found any more once they are gone, nor is the beginning of one that is followed by a line end.
+func (x *Executor) progress(text string, cut bool) []byte {
+	line := strings.Join(strings.Fields(string(x.opt.Redact.Part([]byte(text), false, cut))), " ")
+	return append([]byte(diag.ClipBytes(line, maxProgress)), '\n')
 }
 
 // answered sets the verdict of res from what the server said, or did not.
@@ -158,7 +159,7 @@ func (x *Executor) answered(res *Report, answer *mcpclient.Result, err error) {
 	if err != nil {
 		e := &mcpclient.Error{Reason: mcpclient.Protocol, Message: err.Error()}
 		errors.As(err, &e)
-		res.end(schedule.Fault, unanswered(e.Reason), x.opt.Redact.Text(e.Message))
+		res.end(schedule.Fault, unanswered(e.Reason), e.Public(x.opt.Redact.Part))
 		if e.Reason == mcpclient.Refused {
 			res.end(schedule.Failed, receipts.StopToolError, "the tool says no: "+res.Detail)
 		}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/place"
@@ -176,12 +177,15 @@ func stream(o process.Output) receipts.Stream {
 	return s
 }
 
+// maxDetail bounds what is kept of a detail, in bytes: a tool can say what it likes of itself.
+const maxDetail = 8 << 10
+
 // record submits the receipt of an attempt that has its verdict; fill, which may be nil, adds what
 // its kind has of its own. Without a store none is made. What cannot be written as a receipt is a
 // fault of its step and not of the store: a plain receipt takes its place, so that the attempt
 // leaves a trace.
 func (x *Executor) record(res *Report, fill func(*receipts.Receipt)) {
-	res.Detail = x.opt.Redact.Text(res.Detail) // before a report makes one line of it, or less
+	res.Detail = diag.ClipBytes(x.opt.Redact.Text(res.Detail), maxDetail) // before a report makes one line of it, or less
 	if x.ledger.store == nil {
 		return
 	}

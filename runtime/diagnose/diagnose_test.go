@@ -626,3 +626,24 @@ func TestJUnitClean(t *testing.T) {
 		t.Error(said)
 	}
 }
+
+// TestJUnitCleanFirst has it taken out before a word is made small, or its blanks are taken off.
+func TestJUnitCleanFirst(t *testing.T) {
+	const secret = "  Zq8 vK2pLm9Xw4\n "
+	clean := func(s string) string { return strings.ReplaceAll(s, secret, "-") }
+	esc := strings.ReplaceAll(secret, "\n", "&#10;")
+	for text, want := range map[string]string{
+		`<testsuite><testcase name="a" status="not ` + esc + `"/></testsuite>`:                                                                       "its status is not -",
+		`<testsuite><testcase name="a" result="` + esc + `"/></testsuite>`:                                                                           "its status is -",
+		`<testsuite name="` + esc + `" failures="1"/>`:                                                                                               "-",
+		`<testsuite><testcase name="` + esc + `" classname="` + esc + `" file="` + esc + `"><failure message="` + esc + `"/></testcase></testsuite>`: "-",
+		`<testsuite failures="` + esc + `"/>`:                                                                                                        `failures="-"`,
+	} {
+		said := ""
+		_, f, err := JUnit(strings.NewReader(text), clean, func(c Case) { said += fmt.Sprintf("%q %+v ", []string{c.Name, c.Class}, c.Failure) })
+		said += fmt.Sprint(f, err)
+		if strings.Contains(strings.ToLower(said), "vk2p") || !strings.Contains(said, want) {
+			t.Errorf("%s: %s", text, said)
+		}
+	}
+}

@@ -45,7 +45,7 @@ func decoded(name string, text io.Reader) (io.Reader, error) {
 // has a failure of its own, such as of its fixture, and names no case for it, failed as one test. If a suite says that more cases were
 // skipped than it marks, others of its cases count as skipped. A case whose status is an unknown word has failed.
 //
-// clean takes out of names and messages what nobody may see, while they are whole.
+// clean takes out of names and messages what nobody may see, while they are whole and as they stand in the file.
 func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f Failures, err error) {
 	d := xml.NewDecoder(io.LimitReader(r, maxJUnit))
 	d.Strict = true
@@ -83,14 +83,16 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 		in.test.count(&t)
 		each(in.test)
 	}
-	attr := func(e xml.StartElement, name string) string {
+	raw := func(e xml.StartElement, name string) string {
 		for _, a := range e.Attr {
 			if a.Name.Local == name {
-				return strings.TrimSpace(a.Value)
+				return a.Value
 			}
 		}
 		return ""
 	}
+	read := func(e xml.StartElement, name string) string { return strings.TrimSpace(raw(e, name)) }
+	shown := func(e xml.StartElement, name string) string { return strings.TrimSpace(clean(raw(e, name))) }
 	for {
 		token, err := d.Token()
 		if err == io.EOF {
@@ -107,14 +109,14 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 			switch e.Name.Local {
 			case "testsuite", "testsuites":
 				suites = true
-				s := suite{depth: depth, name: clean(attr(e, "name")), before: t}
+				s := suite{depth: depth, name: shown(e, "name"), before: t}
 				for _, of := range []struct {
 					name string
 					to   *int
 				}{{"errors", &s.bad}, {"failures", &s.bad}, {"skipped", &s.skipped}, {"disabled", &s.disabled}, {"tests", &s.tests}} {
-					n, ok := declared(attr(e, of.name))
+					n, ok := declared(read(e, of.name))
 					if !ok && of.to == &s.bad {
-						return t, f, fmt.Errorf("it is not JUnit XML: %s=%q of a suite is not a number", of.name, attr(e, of.name))
+						return t, f, fmt.Errorf("it is not JUnit XML: %s=%q of a suite is not a number", of.name, shown(e, of.name))
 					}
 					*of.to += n
 				}
@@ -125,22 +127,22 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 				}
 				in.open, in.bad = true, false
 				in.status, in.skipped = "", false
-				for _, said := range []string{attr(e, "status"), attr(e, "result")} {
-					switch outcomeOf(said) {
+				for _, said := range []string{"status", "result"} {
+					switch outcomeOf(raw(e, said)) {
 					case CaseFailed:
-						in.status = clean(strings.ToLower(said))
+						in.status = strings.ToLower(shown(e, said))
 					case CaseSkipped:
 						in.skipped = true
 					}
 				}
-				in.place, in.test = Finding{File: clean(attr(e, "file")), Line: number(attr(e, "line"))}, Case{Class: clean(attr(e, "classname")), Name: clean(attr(e, "name")), Elapsed: seconds(attr(e, "time"))}
+				in.place, in.test = Finding{File: shown(e, "file"), Line: number(read(e, "line"))}, Case{Class: shown(e, "classname"), Name: shown(e, "name"), Elapsed: seconds(read(e, "time"))}
 			case "failure", "error":
 				if !in.open && len(within) == 0 {
 					break
 				}
 				in.bad = in.open
 				x := Failure{Finding: in.place, Test: in.test.Name}
-				message := clean(attr(e, "message"))
+				message := shown(e, "message")
 				x.Message = message
 				var text string
 				if err := d.DecodeElement(&text, &e); err != nil {

@@ -3,12 +3,12 @@ package diagnose
 import (
 	"bytes"
 	"cmp"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/runtime/redact"
 )
 
 // Bounds of what a Reader keeps.
@@ -148,18 +148,18 @@ func (f Failure) tidy() Failure {
 // nothing of tests that have passed. An output in which no test runner was recognised is read for
 // 1 MiB, and then from its end alone.
 type Reader struct {
-	// Clean, if set, returns what takes secrets out of a text that is written to it, passes the rest on to w, and
-	// all of it once end is called: where the text was cut, without what may be the beginning of a secret there. A secret is looked for before a line is cut.
-	Clean func(w io.Writer) (cleaned io.Writer, end func(cut bool))
+	// Secret, if not nil, takes secrets out of each stream before anything else is done with it: before it is cut into lines, mixed with the other
+	// one, or shortened.
+	Secret *redact.Redactor
 
+	clean  *redact.Streams // to part; nil before the first byte
+	last   [2]byte         // what came last on each stream, while it is read; 0 for nothing
 	part   partial
-	clean  io.Writer // of Clean; nil before the first line
-	end    func(cut bool)
-	whole  []byte // a line that came from clean, and is not yet at its end
 	seen   int64
-	runner bool // a test runner was recognised
-	late   ring // the end of what was not read
-	cut    bool
+	runner bool    // a test runner was recognised
+	unread bool    // what comes is not read any more
+	late   [2]ring // the end of what was not read
+	cut    [2]bool
 	done   bool
 
 	gotest goTests
@@ -178,19 +178,45 @@ type Reader struct {
 
 // Write reads p, bytes of stream 0 or 1 in the order of their arrival.
 func (r *Reader) Write(stream int, p []byte) {
-	if !r.runner && r.seen >= unknown {
-		r.late.write(p)
+	if len(p) == 0 {
 		return
 	}
+	if !r.unread && !r.runner && r.seen >= unknown {
+		r.giveUp()
+	}
+	if r.unread {
+		r.late[stream].write(p)
+		return
+	}
+	if r.clean == nil {
+		r.clean = r.Secret.Streams(func(stream int, p []byte) { r.part.cut(stream, p, maxEvent, r.line) })
+	}
 	r.seen += int64(len(p))
-	r.part.cut(stream, p, maxEvent, r.line)
+	r.last[stream] = p[len(p)-1]
+	r.clean.Write(stream, p)
+}
+
+// giveUp ends the reading, unless what is held back is of a test runner. What is kept of the rest of a stream begins with the byte before it.
+func (r *Reader) giveUp() {
+	if r.clean.Pass(); r.runner {
+		return
+	}
+	r.unread = true
+	for s := range r.late {
+		r.clean.Cut(s)
+		r.late[s].write([]byte{cmp.Or(r.last[s], '\n')})
+	}
 }
 
 // Cut says that the rest of a stream is lost. What came last is not read: it may be the beginning of a secret, and of a line.
 func (r *Reader) Cut(stream int) {
-	r.cut = true
+	r.cut[stream] = true
+	if r.clean != nil {
+		r.clean.Cut(stream)
+	}
 	r.part[stream] = r.part[stream][:0]
-	r.late.buf = r.late.buf[:bytes.LastIndexByte(r.late.buf, '\n')+1]
+	late := &r.late[stream]
+	late.buf = late.buf[:bytes.LastIndexByte(late.buf, '\n')+1]
 }
 
 // maxEvent bounds a line, in bytes: an event of go test -json holds one of the test's, quoted.
@@ -223,34 +249,7 @@ func (r *Reader) line(raw []byte) {
 	if len(raw) > maxEvent {
 		raw = raw[:maxEvent]
 	}
-	if r.Clean == nil {
-		r.read(raw)
-		return
-	}
-	if r.clean == nil {
-		r.clean, r.end = r.Clean(writerFunc(r.cleaned))
-	}
-	_, _ = r.clean.Write(append(raw[:len(raw):len(raw)], '\n')) // writes to memory
-}
-
-type writerFunc func(p []byte)
-
-func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
-
-// cleaned takes what has no secrets any more.
-func (r *Reader) cleaned(p []byte) {
-	for len(p) > 0 {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			r.whole = append(r.whole, p...)
-			return
-		}
-		if r.whole = append(r.whole, p[:i]...); len(r.whole) > maxEvent {
-			r.whole = r.whole[:maxEvent]
-		}
-		r.read(r.whole)
-		r.whole, p = r.whole[:0], p[i+1:]
-	}
+	r.read(raw)
 }
 
 // read reads one line.
@@ -292,15 +291,15 @@ func (r *Reader) read(raw []byte) {
 func (r *Reader) Failures() (f Failures, sure bool) {
 	if !r.done {
 		r.done = true
-		for line := range bytes.Lines(r.late.text()) {
-			r.line(bytes.TrimRight(line, "\r\n"))
+		if r.clean != nil {
+			r.clean.Close()
 		}
-		r.late = ring{}
-		for s := range r.part {
+		for s := range r.late {
+			for line := range bytes.Lines(bytes.TrimLeft(r.Secret.Part(r.late[s].text(), true, r.cut[s]), "\r\n")) {
+				r.line(bytes.TrimRight(line, "\r\n"))
+			}
+			r.late[s] = ring{}
 			r.line(r.part[s])
-		}
-		if r.end != nil {
-			r.end(r.cut)
 		}
 	}
 	f.most = r.gotest.most
@@ -344,33 +343,23 @@ func Matches(output []byte, patterns []Pattern) (f Failures) {
 	return f
 }
 
-// A ring holds the last bytes that were written to it, at most lastBytes, in whole lines.
-type ring struct {
-	buf []byte
-	cut bool
-}
+// A ring holds the last bytes that were written to it.
+type ring struct{ buf []byte }
 
 func (r *ring) write(p []byte) {
 	if len(p) > lastBytes {
-		p, r.cut = p[len(p)-lastBytes:], true
+		p = p[len(p)-lastBytes:]
 	}
 	if len(r.buf)+len(p) > 2*lastBytes {
-		r.buf, r.cut = append(r.buf[:0], r.buf[len(r.buf)-lastBytes:]...), true
+		r.buf = append(r.buf[:0], r.buf[len(r.buf)-lastBytes:]...)
 	}
 	r.buf = append(r.buf, p...)
 }
 
+// text returns the lines, with the line end before them. A text without one is the end of a line.
 func (r *ring) text() []byte {
-	text := r.buf
-	if len(text) > lastBytes {
-		text, r.cut = text[len(text)-lastBytes:], true
-	}
-	if r.cut {
-		if i := bytes.IndexByte(text, '\n'); i >= 0 {
-			text = text[i+1:]
-		}
-	}
-	return text
+	text := r.buf[max(0, len(r.buf)-lastBytes):]
+	return text[max(0, bytes.IndexByte(text, '\n')):]
 }
 
 // kept holds of a long text what is most likely to say why a test failed: the first lines, those

@@ -44,11 +44,14 @@ const (
 
 var reasons = []Reason{NotConfigured, EnvMissing, StartFailed, UnknownTool, BadArguments, Timeout, Stall, OutputLimit, Died, Refused, Protocol, Interrupted}
 
-// An Error says why a call has no result.
+// An Error says why a call has no result. Message and Stderr are as they were made, with what a server said and what it was given in them:
+// who shows them takes the secrets out of them first, see [Error.Public].
 type Error struct {
 	Reason  Reason
 	Message string
 	Stderr  string // the last of what the server wrote there; empty if nothing
+
+	Cut bool `json:",omitempty"` // the end of Message was lost
 
 	// Begun says that Stderr begins where the server began to write, Whole that it ends where the server, which ended by itself, ended it. Where either is
 	// false, a secret may have been cut.
@@ -56,6 +59,33 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// MaxError bounds the message of an [Error] on its way from the helper, in bytes: it is far more than a secret can have. Of that
+// maxShown are shown.
+const (
+	MaxError = 1 << 20
+	maxShown = 4 << 10
+)
+
+// Bound cuts a message that is larger than MaxError.
+func (e *Error) Bound() {
+	if len(e.Message) > MaxError {
+		e.Message, e.Cut = e.Message[:MaxError], true
+	}
+}
+
+// Public returns the message as it may be shown. clean takes the secrets out of a text, which may have lost its beginning or its end, as
+// Part of a redactor does; then the middle of a long message is left out.
+func (e *Error) Public(clean func(text []byte, beginning, end bool) []byte) string {
+	text := string(clean([]byte(e.Message), false, e.Cut))
+	if e.Cut {
+		text += "..."
+	}
+	if len(text) > maxShown {
+		text = text[:maxShown/2] + "..." + text[len(text)-maxShown/2:]
+	}
+	return strings.ToValidUTF8(text, "")
+}
 
 // Errorf makes an error.
 func Errorf(r Reason, format string, args ...any) *Error {
@@ -87,8 +117,8 @@ type Call struct {
 	Timeout, Stall time.Duration // zero for none
 	MaxOutput      int64         // bytes; zero for DefaultMaxOutput
 
-	// Progress gets what the server tells meanwhile, a line at a time, and whether its end was cut off; nil for nobody.
-	Progress func(line string, cut bool) `json:"-"`
+	// Progress gets each text that the server tells meanwhile, as the server wrote it, and whether its end was cut off; nil for nobody.
+	Progress func(text string, cut bool) `json:"-"`
 }
 
 // A Result is what a tool answered. All but Request and Program is read from Response.

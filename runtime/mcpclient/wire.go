@@ -20,7 +20,7 @@ const (
 	MethodProgress = "progress" // notification, of the helper: Progress
 )
 
-// Progress is a line about the request with the number ID.
+// Progress is a text about the request with the number ID.
 type Progress struct {
 	ID   uint64 `json:"id"`
 	Line string `json:"line"`

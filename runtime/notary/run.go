@@ -306,7 +306,7 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*e
 	r.tell(&event{Kind: "run", Run: r.id})
 	if spec.Prove {
 		return provedBy(ctx, prove.Options{
-			Program: p, Room: rec.Room(), Timeout: spec.Timeout, Public: rec.Secret.Text, Run: options,
+			Program: p, Room: rec.Room(), Timeout: spec.Timeout, Secret: rec.Secret, Run: options,
 			Note: r.note,
 		}, ran)
 	}

@@ -123,3 +123,35 @@ func TestRedactEnded(t *testing.T) {
 		}
 	}
 }
+
+// TestRedactMixed: the tail has no part of a secret between whose parts the other stream wrote something, wherever the tail begins or ends, and
+// else has both streams in order.
+func TestRedactMixed(t *testing.T) {
+	const secret, long = "correct-horse-battery-staple", "first-line-of-it\nsecond-line-of-it\nthird-line-of-it"
+	hidden := redact.New(redact.Options{Declared: []string{secret, long}})
+	for _, limit := range []int{1 << 10, 150, 120, 90, 70, 60, 50, 40, 30} {
+		for _, stop := range []Stop{"", Timeout} {
+			var r recorder
+			r.init(&Command{Redact: hidden, TailBytes: limit})
+			say := func(s Stream, text string) { r.streams[s].write(r.admit(s, []byte(text))) }
+			say(Stdout, "one\nsigning in with "+secret[:9])
+			say(Stderr, "two\n")
+			say(Stdout, secret[9:]+"\nfirst-line-of-it\n")
+			say(Stderr, "three\n")
+			say(Stdout, "second-line-of-it\nthird-line-of-it\n")
+			say(Stderr, "four\nand "+secret[:12])
+			say(Stdout, "five\n")
+			res := Result{Stop: stop}
+			r.finish(&res)
+			got := string(res.Tail)
+			for _, part := range []string{secret[:8], secret[10:20], secret[20:], "line-of-it"} {
+				if strings.Contains(got, part) && !(stop == "" && part == secret[:8]) {
+					t.Errorf("%d %q: it shows %q: %q", limit, stop, part, got)
+				}
+			}
+			if i, k := strings.Index(got, "four\n"), strings.Index(got, "five\n"); k < 0 || i > k || limit > 150 && !(strings.HasPrefix(got, "one\ntwo\nsigning in with [") && i > 0) {
+				t.Errorf("%d %q: %q", limit, stop, got)
+			}
+		}
+	}
+}

@@ -25,8 +25,16 @@ type recorder struct {
 	command *Command
 	streams [2]capture
 	tail    ring
-	total   int64 // bytes recorded of both streams
-	dropped bool  // something past MaxOutput was thrown away
+	chunks  []chunk // of which the tail consists
+	kept    int     // bytes of them
+	total   int64   // bytes recorded of both streams
+	dropped bool    // something past MaxOutput was thrown away
+}
+
+// A chunk is what came at once of one stream.
+type chunk struct {
+	stream Stream
+	n      int // bytes
 }
 
 func (r *recorder) init(c *Command) {
@@ -60,7 +68,7 @@ func (r *recorder) admit(s Stream, p []byte) []byte {
 	}
 	if len(p) > 0 {
 		r.total += int64(len(p))
-		r.tail.write(p)
+		r.keepTail(s, p)
 		if r.command.Output != nil {
 			r.command.Output(s, p)
 		}
@@ -69,6 +77,55 @@ func (r *recorder) admit(s Stream, p []byte) []byte {
 		r.command.Cut(s)
 	}
 	return p
+}
+
+// keepTail puts p into the tail.
+func (r *recorder) keepTail(s Stream, p []byte) {
+	r.tail.write(p)
+	if last := len(r.chunks) - 1; last >= 0 && r.chunks[last].stream == s {
+		r.chunks[last].n += len(p)
+	} else {
+		r.chunks = append(r.chunks, chunk{s, len(p)})
+	}
+	r.kept += len(p)
+	for most := max(r.tail.limit, 0); r.kept > most; {
+		n := min(r.kept-most, r.chunks[0].n)
+		r.kept -= n
+		if r.chunks[0].n -= n; r.chunks[0].n == 0 {
+			r.chunks = r.chunks[1:]
+		}
+	}
+}
+
+// public returns the tail. The secrets are taken out of each stream of it before it is mixed with the other.
+func (r *recorder) public() (out []byte) {
+	tail := r.tail.bytes()
+	var of [len(r.streams)][]byte
+	at := 0
+	for _, p := range r.chunks {
+		of[p.stream] = append(of[p.stream], tail[at:at+p.n]...)
+		at += p.n
+	}
+	var lost [len(r.streams)]int // bytes of a stream that could belong to a secret whose beginning is not in the tail
+	for s := range of {
+		if int64(len(of[s])) < r.streams[s].n {
+			lost[s] = r.command.Redact.Rest(of[s])
+		}
+	}
+	clean := r.command.Redact.Streams(func(_ int, text []byte) { out = append(out, text...) })
+	for _, p := range r.chunks {
+		n := min(lost[p.stream], p.n)
+		lost[p.stream] -= n
+		clean.Write(int(p.stream), tail[n:p.n])
+		tail = tail[p.n:]
+	}
+	for s := range r.streams {
+		if r.streams[s].ended {
+			clean.Cut(s)
+		}
+	}
+	clean.Close()
+	return out
 }
 
 // full returns what to wait for before more is read; nil for nothing.
@@ -85,9 +142,7 @@ func (r *recorder) over() bool { return r.dropped }
 // finish completes the logs and puts what was recorded into res. Nothing may be
 // recorded any more.
 func (r *recorder) finish(res *Result) {
-	cut := r.dropped
 	if res.Stop != "" || res.Signal != "" { // what was written last may be a part of a write: the command was ended in the midst of it
-		cut = true
 		for i := range r.streams {
 			if s := &r.streams[i]; !s.ended && s.n > 0 {
 				if s.ended = true; r.command.Cut != nil {
@@ -101,8 +156,7 @@ func (r *recorder) finish(res *Result) {
 			res.Notes = append(res.Notes, fmt.Sprintf("the log of %v was not kept: %v", Stream(i), err))
 		}
 	}
-	tail := r.tail.bytes()
-	res.Tail = r.command.Redact.Part(tail, r.total > int64(len(tail)), cut)
+	res.Tail = r.public()
 	if r.dropped {
 		res.Notes = append(res.Notes, fmt.Sprintf("output past %d bytes was not recorded", r.command.MaxOutput))
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/control"
 	"github.com/command-dialect/dialect/runtime/report"
 )
@@ -100,9 +101,9 @@ func TestOutput(t *testing.T) {
 		for i := range 9 << 20 {
 			whole = append(whole, byte('a'+i%23))
 		}
-		var o output
+		o := newOutput(nil)
 		for at := 0; at < len(whole); at += piece {
-			o.write(whole[at:min(at+piece, len(whole))])
+			o.add(attempt.Output{Data: whole[at:min(at+piece, len(whole))]})
 		}
 		got := o.bytes()
 		if len(got) != 2*maxOutput || !bytes.Equal(got[:maxOutput], whole[:maxOutput]) || !bytes.Equal(got[maxOutput:], whole[len(whole)-maxOutput:]) {
@@ -112,9 +113,9 @@ func TestOutput(t *testing.T) {
 			t.Errorf("pieces of %d: %d bytes are kept", piece, cap(o.tail))
 		}
 	}
-	var o output
-	o.write([]byte("short"))
-	if o.write([]byte("er")); string(o.bytes()) != "shorter" {
+	o := newOutput(nil)
+	o.add(attempt.Output{Data: []byte("short")})
+	if o.add(attempt.Output{Data: []byte("er")}); string(o.bytes()) != "shorter" {
 		t.Errorf("%q", o.bytes())
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/control"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
@@ -28,7 +29,7 @@ type Options struct {
 	Program *project.Program
 	Room    *cleanroom.Room
 	Run     func(*plan.Plan) engine.Options // the options of one run, with a new id
-	Public  func(text string) string        // takes secrets out of text
+	Secret  *redact.Redactor                // takes secrets out of what lines print
 
 	Timeout time.Duration     // for all of it; 0 for none
 	Note    func(text string) // gets what happens, a line each
@@ -37,8 +38,24 @@ type Options struct {
 // maxOutput is how much of the output of a run is looked at: its begin and its end, in bytes.
 const maxOutput = 2 << 20
 
-// An output keeps the begin and the end of what a line prints.
-type output struct{ head, tail []byte }
+// An output keeps the begin and the end of what a line prints, without its secrets: a judgement repeats lines of it.
+type output struct {
+	clean      *redact.Streams
+	head, tail []byte
+}
+
+func newOutput(secret *redact.Redactor) *output {
+	o := new(output)
+	o.clean = secret.Streams(func(_ int, p []byte) { o.write(p) })
+	return o
+}
+
+func (o *output) add(e attempt.Output) {
+	o.clean.Write(int(e.Stream), e.Data)
+	if e.Cut {
+		o.clean.Cut(int(e.Stream))
+	}
+}
 
 func (o *output) write(p []byte) {
 	n := min(len(p), maxOutput-len(o.head))
@@ -48,7 +65,9 @@ func (o *output) write(p []byte) {
 	}
 }
 
+// bytes ends the output.
 func (o *output) bytes() []byte {
+	o.clean.Close()
 	return append(o.head, o.tail[max(0, len(o.tail)-maxOutput):]...)
 }
 
@@ -56,7 +75,7 @@ func (o *output) bytes() []byte {
 type line struct {
 	doc    *Line
 	step   *plan.Step
-	output output
+	output *output
 	trial  *control.Trial // nil where there is no control
 	said   control.Judgement
 }
@@ -78,12 +97,12 @@ func Run(ctx context.Context, o Options) (*Document, error) {
 		if st.Kind == plan.Composite || attempt.IsGate(st) {
 			return
 		}
-		l := &line{step: st, doc: &Line{
-			Line: st.Line.Number, Step: st.ID, Text: o.Public(st.Line.Text), Binding: st.Binding,
+		l := &line{step: st, output: newOutput(o.Secret), doc: &Line{
+			Line: st.Line.Number, Step: st.ID, Text: o.Secret.Text(st.Line.Text), Binding: st.Binding,
 			Required: st.ReceiptRequired, Outcome: string(control.None),
 		}}
 		for _, a := range st.Command() {
-			l.doc.Command = append(l.doc.Command, o.Public(a))
+			l.doc.Command = append(l.doc.Command, o.Secret.Text(a))
 		}
 		l.doc.Detail = untestable(st)
 		s.doc.Lines = append(s.doc.Lines, l.doc)
@@ -194,7 +213,7 @@ func (s *session) green(ctx context.Context) error {
 	s.o.Note("running " + diag.Number(leaves(p), "line") + " in a clean checkout")
 	out, err := s.run(ctx, p, nil, func(e engine.Event) {
 		if o, ok := e.(attempt.Output); ok {
-			s.lines[o.Step.ID].output.write(o.Data)
+			s.lines[o.Step.ID].output.add(o)
 		}
 	})
 	if err != nil || out == nil {
@@ -213,7 +232,7 @@ func (s *session) green(ctx context.Context) error {
 		case s.doc.cut() && r.Verdict != schedule.Failed:
 			l.doc.Outcome, l.doc.Detail = string(control.Unfinished), "it did not come to an end, with nothing broken"
 		default:
-			l.doc.Outcome, l.doc.Detail = NotPassed, "it does not pass as it is: "+s.o.Public(r.Detail)
+			l.doc.Outcome, l.doc.Detail = NotPassed, "it does not pass as it is: "+s.o.Secret.Text(r.Detail)
 		}
 	})
 	return nil
@@ -271,8 +290,8 @@ func (s *session) round(ctx context.Context, try int) (more bool, err error) {
 		for _, e := range edits {
 			c.Edits = append(c.Edits, cleanroom.Edit(e))
 		}
-		l.output = output{}
-		c.Output, c.Judge = l.output.write, func(r *attempt.Report) (receipts.Control, string) { return l.judge(r, s.doc.Nonce, len(edits)) }
+		l.output = newOutput(s.o.Secret)
+		c.Output, c.Judge = l.output.add, func(r *attempt.Report) (receipts.Control, string) { return l.judge(r, s.doc.Nonce, len(edits)) }
 		controls[d.Step] = c
 	}
 	if len(controls) == 0 {
@@ -294,7 +313,7 @@ func (s *session) round(ctx context.Context, try int) (more bool, err error) {
 			l.said.Outcome, l.said.Text = control.Unfinished, r.Detail
 		}
 		j, d := l.said, l.doc
-		d.Outcome, d.Detail, d.Named = string(j.Outcome), s.o.Public(j.Text), s.o.Public(j.Named)
+		d.Outcome, d.Detail, d.Named = string(j.Outcome), s.o.Secret.Text(j.Text), s.o.Secret.Text(j.Named)
 		if d.Broke = nil; j.Place.Path != "" {
 			d.Broke = &Broke{File: j.Place.Path, Line: j.Place.Line, Test: j.Place.Test}
 		}

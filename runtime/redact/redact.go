@@ -568,6 +568,15 @@ func (r *Redactor) Part(p []byte, beginning, end bool) []byte {
 	return r.bytes(p[from:], to-from)
 }
 
+// Rest returns how many bytes Part leaves out at the beginning of a text whose beginning was lost.
+func (r *Redactor) Rest(p []byte) int {
+	if r == nil {
+		return 0
+	}
+	x := r.search(p)
+	return min(x.rest(), len(p))
+}
+
 // Hold returns how many bytes a secret can have.
 func (r *Redactor) Hold() int {
 	if r == nil {

@@ -72,7 +72,7 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 		return args, nil
 	}
 	if err := resolved.Validate(plainNumbers(args)); err != nil {
-		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s does not take that: %s; it wants: %s", t.Name, reason(err), shape.wants())
+		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s does not take that: %v; it wants: %s", t.Name, reason(err), shape.wants())
 	}
 	return args, nil
 }
@@ -329,30 +329,20 @@ func (sh *shape) wants() string {
 	if len(names) == 0 {
 		return "nothing"
 	}
-	return clip(strings.Join(names, ", ")) + more
+	return strings.Join(names, ", ") + more
 }
 
 // maxWanted is how many properties of a tool a message names.
 const maxWanted = 50
 
-// reason is the last part of a validation error: what is wrong, without the path through the
-// schema.
-func reason(err error) string {
-	text := err.Error()
-	if i := strings.LastIndex(text, "validating "); i >= 0 {
-		if _, rest, ok := strings.Cut(text[i:], ": "); ok {
-			text = rest
+// reason is the last part of a validation error: what is wrong, without the path through the schema. It is not looked for in the text, which
+// has the value that is wrong in it.
+func reason(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
 		}
+		err = inner
 	}
-	return clip(text)
-}
-
-// maxText bounds what a message has of a schema, in bytes.
-const maxText = 2 << 10
-
-func clip(text string) string {
-	if len(text) > maxText {
-		return strings.ToValidUTF8(text[:maxText], "") + "..."
-	}
-	return text
 }

@@ -50,8 +50,8 @@ type (
 // Bounds of what is asked of a server.
 const (
 	listTimeout = 20 * time.Second
-	maxStderr   = 8 << 10 // bytes
-	maxProgress = 4 << 10 // bytes of a line
+	maxStderr   = 8 << 10  // bytes
+	maxProgress = 64 << 10 // bytes of a text
 )
 
 // A Pool holds the servers of a run. It is safe for concurrent use.

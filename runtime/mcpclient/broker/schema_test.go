@@ -2,6 +2,7 @@ package broker
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -230,8 +231,12 @@ func TestSchemaInMessages(t *testing.T) {
 	}
 	schema := `{"properties":{` + strings.Join(properties, ",") + `},"required":[` + strings.Join(required, ",") + `]}`
 	_, err := arguments(Call{Target: "s:t", Arguments: `{}`}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(schema)})
-	if err == nil || !strings.HasSuffix(err.Error(), ", and 19950 more") || len(err.Error()) > 3*maxText {
-		t.Errorf("%.500v", err)
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatal(err)
+	}
+	if text := e.Public(func(text []byte, _, _ bool) []byte { return text }); !strings.HasSuffix(text, ", and 19950 more") || len(text) > 5000 {
+		t.Errorf("%.500s", text)
 	}
 }
 
@@ -241,4 +246,24 @@ func values(pairs ...string) (list []mcpclient.Value) {
 		list = append(list, mcpclient.Value{Name: pairs[i], Text: pairs[i+1]})
 	}
 	return list
+}
+
+// TestWhole: who takes secrets out of a message gets it as it was made. Only the helper cuts it, far behind what a secret may have, and says so.
+func TestWhole(t *testing.T) {
+	secret := strings.Repeat("validating it: ", 3) + strings.Repeat("s3cret", 1000)
+	for _, c := range []struct{ schema, arguments string }{
+		{`{"properties":{"pw":{"type":"integer"}}}`, `{"pw":"` + secret + `"}`},
+		{`{"enum":[1]}`, `{"pw":"` + secret + `"}`},
+		{`{"properties":{"pw":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}`, `{"pw":"` + secret + `"}`},
+		{`{"properties":{"` + secret + `":{}},"required":["pw"]}`, `{}`},
+	} {
+		if err := checked(c.schema, c.arguments); err == nil || !strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v", c.schema, err)
+		}
+	}
+	err := checked(`{"enum":[1]}`, `{"pw":"`+strings.Repeat("x", 2<<20)+`"}`)
+	e := mcpclient.Errorf(mcpclient.BadArguments, "%v", err)
+	if e.Bound(); !e.Cut || len(e.Message) != mcpclient.MaxError {
+		t.Errorf("%d bytes, cut %v", len(e.Message), e.Cut)
+	}
 }

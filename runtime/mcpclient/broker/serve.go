@@ -107,6 +107,7 @@ func answer(ctx context.Context, pool *Pool, conn *jsonrpc2.Conn, req *jsonrpc2.
 	if !errors.As(err, &known) {
 		known = mcpclient.Errorf(mcpclient.Protocol, "%v", err)
 	}
+	known.Bound()
 	e := &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: known.Message}
 	e.SetError(known)
 	_ = conn.ReplyWithError(ctx, req.ID, e)

@@ -163,7 +163,7 @@ func (s *server) told(_ context.Context, req *mcp.ProgressNotificationClientRequ
 		line += "/" + strconv.FormatFloat(req.Params.Total, 'g', -1, 64)
 	}
 	if req.Params.Message != "" {
-		line += " " + strings.Join(strings.Fields(req.Params.Message), " ")
+		line += " " + req.Params.Message // on one line once it has no secrets
 	}
 	f(strings.ToValidUTF8(line[:min(len(line), maxProgress)], ""), len(line) > maxProgress)
 }

@@ -20,6 +20,12 @@ func TestCut(t *testing.T) {
 			t.Errorf("after %d more: %d bytes, begun %v", c.more, len(text), begun)
 		}
 	}
+	v := &server{tokens: map[string]func(string, bool){"a": func(l string, _ bool) {
+		if l != "1/2 a  b\n\tc " {
+			t.Errorf("%q", l)
+		}
+	}}}
+	v.told(context.Background(), &mcp.ProgressNotificationClientRequest{Params: &mcp.ProgressNotificationParams{ProgressToken: "a", Progress: 1, Total: 2, Message: "a  b\n\tc "}})
 	for _, n := range []int{maxProgress - 2, maxProgress - 1} {
 		var line string
 		var cut bool

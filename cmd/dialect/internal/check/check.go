@@ -131,7 +131,7 @@ func (c *Checker) online(p *plan.Plan, name string) {
 		if err := pool.Check(ctx, call); err == nil || !errors.As(err, &e) {
 			return
 		}
-		d := diag.Errorf(diag.MCPCall, name, s.Line.Span, "%s", hidden.Text(e.Message))
+		d := diag.Errorf(diag.MCPCall, name, s.Line.Span, "%s", e.Public(hidden.Part))
 		if e.Reason != mcpclient.BadArguments && e.Reason != mcpclient.UnknownTool {
 			d.Severity = diag.Warning // it may be there when the line is run
 		}

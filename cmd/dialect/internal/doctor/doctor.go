@@ -397,12 +397,9 @@ func (r *Report) servers(m *routing.Matrix, o Options) {
 		tools, err := pool.Tools(ctx, name)
 		cancel()
 		if err != nil {
-			advice := ""
-			var e *mcpclient.Error
-			if errors.As(err, &e) {
-				advice = said(e, hidden)
-			}
-			r.say(broken, "server", advice, "%s", hidden.Text(err.Error()))
+			e := &mcpclient.Error{Message: err.Error()}
+			errors.As(err, &e)
+			r.say(broken, "server", said(e, hidden), "%s", e.Public(hidden.Part))
 			continue
 		}
 		r.say(ok, "server", "", "%s: %s", name, diag.Number(len(tools), "tool"))

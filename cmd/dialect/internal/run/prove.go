@@ -71,7 +71,7 @@ func (o *Options) proven(v *voice.Voice, p *project.Program) (*prove.Document, e
 	defer sig.Stop()
 	_, logs := o.Paths(m.Root)
 	doc, err := prove.Run(sig.Context, prove.Options{
-		Program: p, Room: rec.Room(), Timeout: o.Budget.Timeout, Note: v.Note, Public: recording.Redactor(p.Plan, logs).Text,
+		Program: p, Room: rec.Room(), Timeout: o.Budget.Timeout, Note: v.Note, Secret: recording.Redactor(p.Plan, logs),
 		Run: func(part *plan.Plan) engine.Options {
 			opt := o.Engine(rec, part)
 			opt.Jobs, opt.JobControl = o.Jobs, sig.JobControl

@@ -253,19 +253,19 @@ func try(ctx context.Context, m *routing.Matrix, l scaffold.Line, o Options) (Re
 	p.Steps[0].Budget.Retries = 0
 	var out output
 	secret := redact.New(redact.Options{Environ: slices.Concat(o.Environ, p.Environ()), Declared: p.Secrets()}) // what a line said is printed
-	public := secret.Writer(&out)
+	public := secret.Streams(func(_ int, p []byte) { out.write(p) })
 	outcome := engine.Run(ctx, p, engine.Options{KeepGoing: true, JobControl: o.JobControl, Options: attempt.Options{
 		Run: archive.NewRun(), Environ: o.Environ, Redact: secret, Degraded: "a trial", DeferGate: true, EndLeft: true, Output: true,
 		Listen: func(e attempt.Event) {
 			if e, ok := e.(attempt.Output); ok {
-				_, _ = public.Write(e.Data) // to memory
+				public.Write(int(e.Stream), e.Data)
 				if e.Cut {
-					_, _ = public.Cut()
+					public.Cut(int(e.Stream))
 				}
 			}
 		},
 	}})
-	_, _ = public.Close()
+	public.Close()
 	if err := context.Cause(ctx); err != nil {
 		return Result{Line: l}, err
 	}
@@ -274,20 +274,18 @@ func try(ctx context.Context, m *routing.Matrix, l scaffold.Line, o Options) (Re
 	return r, nil
 }
 
-// output keeps the beginning and the end of what a line writes. No write fails.
+// output keeps the beginning and the end of what a line writes.
 type output struct{ head, tail []byte }
 
 const kept = 256 << 10 // bytes of each
 
-func (o *output) Write(p []byte) (int, error) {
-	all := len(p)
+func (o *output) write(p []byte) {
 	n := min(len(p), kept-len(o.head))
 	o.head = append(o.head, p[:n]...)
 	o.tail = append(o.tail, p[n:]...)
 	if len(o.tail) > 2*kept {
 		o.tail = append(o.tail[:0], o.tail[len(o.tail)-kept:]...)
 	}
-	return all, nil
 }
 
 func (o *output) bytes() []byte { return bytes.Join([][]byte{o.head, o.tail}, nil) }

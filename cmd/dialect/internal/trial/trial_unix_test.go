@@ -268,6 +268,19 @@ func TestSecret(t *testing.T) {
 	}
 }
 
+// TestSecretMixed has it not repeat one half of a secret, either, between whose halves the other stream says something.
+func TestSecretMixed(t *testing.T) {
+	const value = "kQ7zR+vxxWm3Lp8T2sYdAB"
+	p := project(t, map[string]string{"Makefile": "test:\n\t@printf 'signing in with %.11s' $$API_TOKEN; sleep .3; echo wait >&2; sleep .3; echo $${API_TOKEN#???????????} ; sleep .3; exit 1\n"})
+	results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: append(os.Environ(), "API_TOKEN="+value)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := fmt.Sprintf("%+v", results); strings.Contains(said, value[:11]) || strings.Contains(said, value[11:]) {
+		t.Error(said)
+	}
+}
+
 // What a build makes is not to be installed.
 func TestUnbuilt(t *testing.T) {
 	for text, want := range map[string]string{
