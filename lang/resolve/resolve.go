@@ -34,6 +34,7 @@ package resolve
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -336,7 +337,9 @@ type resolver struct {
 	spent int  // of [maxPlan]
 	over  bool // more than that, which was said
 
-	bound map[*routing.Binding]*bound
+	bound   map[*routing.Binding]*bound
+	allowed map[string]bool // see environment
+
 	words map[[2]string]route // by verb and noun as written
 	used  map[string]bool     // names of bindings
 }
@@ -354,6 +357,7 @@ type bound struct {
 	params  routing.Parameters
 	members []*bound
 	named   map[string]bool // params.Names as a set; nil if there are none
+	secrets map[string]bool // placeholders that it, or a member, declares as secret
 	cost    cost
 }
 
@@ -491,8 +495,13 @@ func (r *resolver) binding(b *routing.Binding) *bound {
 			d.named[name] = true
 		}
 	}
+	d.secrets = make(map[string]bool, len(b.Secrets))
+	for _, name := range b.Secrets {
+		d.secrets[name] = true
+	}
 	for _, m := range b.Members {
 		member := r.binding(m)
+		maps.Copy(d.secrets, member.secrets)
 		if b.ReceiptRequired && !member.step.ReceiptRequired {
 			// The gate insists on the whole, so on each part; a copy, since the
 			// member may also stand alone.

@@ -138,7 +138,7 @@ func (r *resolver) variable(name string) (string, bool) {
 		return value, true
 	}
 	if env, ok := strings.CutPrefix(name, "env."); ok {
-		if r.o.Env == nil || !slices.Contains(r.m.Environment, env) {
+		if r.o.Env == nil || !r.environment()[env] {
 			return "", false
 		}
 		return r.o.Env(env)
@@ -174,7 +174,7 @@ func (r *resolver) unknownVariables(v *lang.Value, names []string) {
 		d.Hint = fmt.Sprintf("give it one: --set %s=VALUE, or %s = \"VALUE\" below [vars] in %s; a literal brace is written {{", name, name, r.m.Name)
 		if env, ok := strings.CutPrefix(name, "env."); ok {
 			d.Hint = fmt.Sprintf("a script reads what the matrix allows: environment = [%q] in %s", env, r.m.Name)
-			if slices.Contains(r.m.Environment, env) {
+			if r.environment()[env] {
 				d.Hint = fmt.Sprintf("%s allows it, but it is not set", r.m.Name)
 			}
 		} else if near := r.slips.Near(name, r.variableNames()); near != "" {
@@ -263,7 +263,7 @@ func (r *resolver) fill(c *lang.Command, b *routing.Binding, d *bound, inputs []
 	}
 	for i := range v.values {
 		value := &v.values[i]
-		if value.Secret = declares(b, value.Name); !value.Secret {
+		if value.Secret = d.secrets[value.Name]; !value.Secret {
 			continue
 		}
 		for _, in := range inputs {
@@ -294,9 +294,15 @@ func (r *resolver) fill(c *lang.Command, b *routing.Binding, d *bound, inputs []
 // do with it.
 const minPart = 4
 
-// declares reports whether b, or a member of it that is given the value, declares a placeholder as secret.
-func declares(b *routing.Binding, name string) bool {
-	return slices.Contains(b.Secrets, name) || slices.ContainsFunc(b.Members, func(m *routing.Binding) bool { return declares(m, name) })
+// environment returns the names of the variables that the matrix allows.
+func (r *resolver) environment() map[string]bool {
+	if r.allowed == nil {
+		r.allowed = make(map[string]bool, len(r.m.Environment))
+		for _, name := range r.m.Environment {
+			r.allowed[name] = true
+		}
+	}
+	return r.allowed
 }
 
 func contains(m map[string]int, key string) bool {

@@ -20,10 +20,11 @@ import (
 type reader struct {
 	tomltree.Reader
 	partial bool // the rest of the file could not be read
+	slips   *suggest.Finder
 }
 
 func newReader(src *diag.Source, list *diag.List) *reader {
-	return &reader{Reader: tomltree.Reader{Source: src, List: list}}
+	return &reader{Reader: tomltree.Reader{Source: src, List: list}, slips: new(suggest.Finder)}
 }
 
 // A document is one file, decoded.
@@ -122,7 +123,7 @@ func (r *reader) unknown(e *tomltree.Entry, title string, p Place) {
 		}
 	}
 	if near == "" {
-		near = suggest.Near(e.Key, known)
+		near = r.slips.Near(e.Key, known)
 	}
 	if near != "" {
 		didYouMean(d, near, near)
@@ -148,8 +149,9 @@ func (r *reader) missing(span diag.Span, hint, format string, args ...any) {
 //
 // If the file is cut short by a syntax error, partial, nothing is reported as
 // missing.
-func decode(src *diag.Source, root *tomltree.Value, pack, partial bool, list *diag.List) *document {
+func decode(src *diag.Source, root *tomltree.Value, pack, partial bool, list *diag.List, slips *suggest.Finder) *document {
 	r := newReader(src, list)
+	r.slips = slips
 	r.partial = partial
 	d := &document{src: src, pack: pack}
 	r.table(InFile, root, "", &target{doc: d})

@@ -12,7 +12,6 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
-	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/lang/template"
 	"github.com/command-dialect/dialect/lang/tomltree"
 )
@@ -291,12 +290,14 @@ var keys = []Key{
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			for i, text := range r.Strings(v, where) {
 				if lang.IsPreposition(text) {
-					t.binding.Prepositions = append(t.binding.Prepositions, strings.ToLower(text))
+					if text = strings.ToLower(text); !slices.Contains(t.binding.Prepositions, text) {
+						t.binding.Prepositions = append(t.binding.Prepositions, text)
+					}
 					continue
 				}
 				d := r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is not a preposition", text)
 				d.Hint = "prepositions: " + strings.Join(lang.Prepositions[:], ", ")
-				if near := suggest.Near(text, lang.Prepositions[:]); near != "" {
+				if near := r.slips.Near(text, lang.Prepositions[:]); near != "" {
 					didYouMean(d, near, fmt.Sprintf("%q", near))
 				}
 			}

@@ -169,6 +169,7 @@ type loader struct {
 	o       Options
 	m       *Matrix
 	list    diag.List
+	slips   suggest.Finder  // of the words of all files
 	seen    map[string]bool // paths and "pack:NAME", finished or not
 	stack   []string        // names of the files that are being loaded
 	keys    []string        // their keys in seen
@@ -213,7 +214,7 @@ func (l *loader) pack(name string, src *diag.Source, at *tomltree.Value) {
 	if !ok {
 		d := l.complain(diag.UnknownPack, src, at, "there is no pack %q", name)
 		d.Hint = "packs: " + strings.Join(stdlib.Packs(), ", ") + "; a path has a \"/\" or ends in .toml"
-		if near := suggest.Near(name, stdlib.Packs()); near != "" {
+		if near := l.slips.Near(name, stdlib.Packs()); near != "" {
 			didYouMean(d, near, fmt.Sprintf("%q", near))
 		}
 		return
@@ -281,7 +282,7 @@ func (l *loader) leave() {
 func (l *loader) load(src *diag.Source, dir, recorded string, pack bool, from *diag.Source, at *tomltree.Value) {
 	root, faults := tomltree.Parse(src, pack)
 	l.list = append(l.list, faults...)
-	d := decode(src, root, pack, len(faults) > 0, &l.list)
+	d := decode(src, root, pack, len(faults) > 0, &l.list, &l.slips)
 	for _, item := range d.extends {
 		switch name := item.Text; {
 		case !strings.Contains(name, "/") && !strings.HasSuffix(name, ".toml"):
@@ -599,7 +600,7 @@ func (l *loader) members(b *Binding) {
 				names = append(names, other.Name)
 			}
 			d.Hint = "a member is the NAME of another [commands.NAME]"
-			if near := suggest.Near(name, names); near != "" {
+			if near := l.slips.Near(name, names); near != "" {
 				didYouMean(d, near, fmt.Sprintf("%q", near))
 			}
 		case m.Kind == plan.Builtin && m.Target == plan.GateResults:
@@ -718,7 +719,7 @@ func (l *loader) aliases() {
 			}
 			if _, ok := bound[a.to]; !ok {
 				d := diag.Warnf(diag.BadValue, a.src.Name, a.span, "the alias %q stands for %q, which is not a bound %s", from, a.to, what)
-				if near := suggest.Near(a.to, words); near != "" {
+				if near := l.slips.Near(a.to, words); near != "" {
 					d = d.WithHint("did you mean %q?", near)
 				}
 				l.list = append(l.list, d)
