@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/command-dialect/dialect/lang/diag"
 )
 
 // MaxCases bounds how many tests of one command are named.
@@ -116,7 +114,7 @@ type nodeRow struct {
 
 func (c *caseReader) add(x Case) {
 	if len(c.list) <= MaxCases {
-		x.Name, x.Class = diag.ClipBytes(strings.ToValidUTF8(x.Name, "\ufffd"), maxMessage), diag.ClipBytes(strings.ToValidUTF8(x.Class, "\ufffd"), maxMessage)
+		x.Name, x.Class = short(x.Name), short(x.Class)
 		c.list = append(c.list, x)
 	}
 }

@@ -45,8 +45,14 @@ func decoded(name string, text io.Reader) (io.Reader, error) {
 // has a failure of its own, such as of its fixture, and names no case for it, failed as one test. If a suite says that more cases were
 // skipped than it marks, others of its cases count as skipped. A case whose status is an unknown word has failed.
 //
-// clean takes out of names and messages what nobody may see, while they are whole.
+// clean takes out of names and messages what nobody may see, while they are whole. Of each, and of an error, at most maxMessage bytes are kept: a few bytes of
+// a file may say the longest of its names once more.
 func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f Failures, err error) {
+	defer func() {
+		if err != nil {
+			err = &unread{short(clean(err.Error())), err}
+		}
+	}()
 	d := xml.NewDecoder(io.LimitReader(r, maxJUnit))
 	d.Strict = true
 	d.CharsetReader = decoded
@@ -83,6 +89,7 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 		in.test.count(&t)
 		each(in.test)
 	}
+	said := func(text string) string { return short(clean(text)) }
 	attr := func(e xml.StartElement, name string) string {
 		for _, a := range e.Attr {
 			if a.Name.Local == name {
@@ -107,7 +114,7 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 			switch e.Name.Local {
 			case "testsuite", "testsuites":
 				suites = true
-				s := suite{depth: depth, name: clean(attr(e, "name")), before: t}
+				s := suite{depth: depth, name: said(attr(e, "name")), before: t}
 				for _, of := range []struct {
 					name string
 					to   *int
@@ -125,15 +132,15 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 				}
 				in.open, in.bad = true, false
 				in.status, in.skipped = "", false
-				for _, said := range []string{attr(e, "status"), attr(e, "result")} {
-					switch outcomeOf(said) {
+				for _, status := range []string{attr(e, "status"), attr(e, "result")} {
+					switch outcomeOf(status) {
 					case CaseFailed:
-						in.status = clean(strings.ToLower(said))
+						in.status = said(strings.ToLower(status))
 					case CaseSkipped:
 						in.skipped = true
 					}
 				}
-				in.place, in.test = Finding{File: clean(attr(e, "file")), Line: number(attr(e, "line"))}, Case{Class: clean(attr(e, "classname")), Name: clean(attr(e, "name")), Elapsed: seconds(attr(e, "time"))}
+				in.place, in.test = Finding{File: clean(attr(e, "file")), Line: number(attr(e, "line"))}, Case{Class: said(attr(e, "classname")), Name: said(attr(e, "name")), Elapsed: seconds(attr(e, "time"))}
 			case "failure", "error":
 				if !in.open && len(within) == 0 {
 					break
@@ -161,7 +168,7 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 					x = Failure{Test: within[len(within)-1].name}
 					x.Message = message
 				}
-				lines := strings.Split(cmp.Or(strings.TrimSpace(x.Message), strings.TrimSpace(text), "failed"), "\n")
+				lines := strings.SplitN(cmp.Or(strings.TrimSpace(x.Message), strings.TrimSpace(text), "failed"), "\n", maxDetail+2) // the last is the rest
 				x.Message, x.Detail = lines[0], lines[1:]
 				if !in.open {
 					fail(x)
@@ -200,6 +207,15 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 	}
 	return t, f, nil
 }
+
+// An unread error says in few words why a file is not read.
+type unread struct {
+	text string
+	err  error
+}
+
+func (e *unread) Error() string { return e.text }
+func (e *unread) Unwrap() error { return e.err }
 
 // A suite is a <testsuite>, or <testsuites>, that is open.
 type suite struct {
