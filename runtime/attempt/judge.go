@@ -32,7 +32,7 @@ type observer struct {
 }
 
 func observe(s *plan.Step, r *redact.Redactor) *observer {
-	o := &observer{step: s, files: results{step: s, from: live{}, most: maxResults, public: r}}
+	o := &observer{step: s, files: results{step: s, from: live{}, most: maxResults, named: diagnose.MaxCaseBytes, public: r}}
 	if r != nil {
 		o.errors.Clean = func(w io.Writer) (io.Writer, func(bool)) {
 			clean := r.Writer(w)

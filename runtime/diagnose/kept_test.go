@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What a file of results says is kept within a bound, however long it is there and however often it is said.
+// What a file of results says is kept within a bound, however long it is there, and however often it counts.
 func TestJUnitKept(t *testing.T) {
 	long := strings.Repeat("n", 300_000)
 	text := fmt.Sprintf(`<testsuites name="%[1]s"><testsuite name="%[1]s">%[2]s<testsuite name="%[1]s" failures="1"/>`+
