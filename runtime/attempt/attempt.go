@@ -191,8 +191,9 @@ type Executor struct {
 	ledger   *ledger
 	names    *names
 	trees    trees
-	rules    string      // see [policy.Outer]
-	told     atomic.Bool // that the clean checkout was set up
+	rules    string       // see [policy.Outer]
+	named    atomic.Int64 // bytes of the cases of all reports
+	told     atomic.Bool  // that the clean checkout was set up
 	began    time.Time
 
 	env     []string

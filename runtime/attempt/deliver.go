@@ -258,6 +258,7 @@ func (x *Executor) accept(res *Report, d *Delivery) error {
 	res.Duration, res.Tests, res.Failures, res.changed, res.moved = d.Duration, r.Tests, d.Failures, d.Changed, d.Moved
 	if len(d.Cases) <= diagnose.MaxCases+1 { // one more says that they are not all
 		res.Cases = d.Cases
+		x.keepCases(res)
 	}
 	if !d.Started.IsZero() {
 		res.Started = d.Started

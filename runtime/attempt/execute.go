@@ -237,6 +237,7 @@ func (x *Executor) endWith(ctx context.Context, res *Report, stay *cleanroom.Sta
 	defer at.close()
 	seen.files.from = at
 	seen.judge(ctx, res)
+	x.keepCases(res)
 	x.sameInputs(ctx, res, at)
 }
 

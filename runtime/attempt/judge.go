@@ -32,7 +32,7 @@ type observer struct {
 }
 
 func observe(s *plan.Step, r *redact.Redactor) *observer {
-	return &observer{step: s, errors: diagnose.Reader{Secret: r}, files: results{step: s, from: live{}, most: maxResults, public: r}}
+	return &observer{step: s, errors: diagnose.Reader{Secret: r}, files: results{step: s, from: live{}, most: maxResults, named: diagnose.MaxCaseBytes, public: r}}
 }
 
 // judge sets the verdict of res from how its process ended and what it wrote. Once ctx has ended it reads no more of that.

@@ -29,6 +29,7 @@ type results struct {
 	step   *plan.Step
 	from   files
 	most   int64 // bytes that are read
+	named  int   // bytes of the cases that are kept
 	public *redact.Redactor
 	before map[fileMark]bool
 	start  time.Time
@@ -112,8 +113,9 @@ func unreadReason(ctx context.Context, err error) schedule.Reason {
 func (r *results) read(ctx context.Context) (sum diagnose.Tests, all diagnose.Failures, cases []diagnose.Case, err error) {
 	ctx, cancel := r.within(ctx)
 	defer cancel()
+	named := r.named
 	each := func(c diagnose.Case) {
-		if len(cases) <= diagnose.MaxCases { // one more says that they are not all
+		if named -= c.Size(); named >= 0 && len(cases) <= diagnose.MaxCases { // one more says that they are not all
 			cases = append(cases, c)
 		}
 	}
@@ -145,10 +147,22 @@ func (r *results) read(ctx context.Context) (sum diagnose.Tests, all diagnose.Fa
 	if files == 0 {
 		return sum, all, nil, fmt.Errorf("it wrote no test results to %s", r.step.Expect.JUnit)
 	}
-	if len(cases) > diagnose.MaxCases {
+	if named < 0 || len(cases) > diagnose.MaxCases {
 		cases = nil
 	}
 	return sum, all, cases, nil
+}
+
+// keepCases lets go of the cases of res where those of the run are too large together: its tests are counted, and not named.
+func (x *Executor) keepCases(res *Report) {
+	size := 0
+	for _, c := range res.Cases {
+		size += c.Size()
+	}
+	if x.named.Add(int64(size)) > diagnose.MaxCaseBytes {
+		x.named.Add(-int64(size))
+		res.Cases = nil
+	}
 }
 
 // A boundedReader reads until its context ends, or until nothing is left for all readers together.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,5 +115,33 @@ func TestResultsTooLarge(t *testing.T) {
 		if detail := fmt.Sprintf("the test results %s cannot be read: with it they are larger than %d bytes", filepath.Join(dir, "2.xml"), most); want == schedule.Fault && res.Detail != detail {
 			t.Errorf("%q, want %q", res.Detail, detail)
 		}
+	}
+}
+
+// The tests of a run are named as long as all that names them is within a bound: of a file, and of all lines together. They are counted in any case.
+func TestResultsNamed(t *testing.T) {
+	dir := t.TempDir()
+	text := `<testsuite name="` + strings.Repeat("n", 1000) + `">` + strings.Repeat("<failure/>", 100) + `</testsuite>`
+	if err := os.WriteFile(filepath.Join(dir, "r.xml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range map[int]int{1 << 20: 100, 1 << 10: 0} {
+		o := observe(&plan.Step{Kind: plan.Process, Dir: dir, Expect: plan.Expect{JUnit: "r.xml"}}, nil)
+		o.files.named = most
+		if sum, _, cases, err := o.files.read(t.Context()); err != nil || sum.Failed != 100 || len(cases) != want {
+			t.Errorf("of at most %d bytes: %d failed, %d named, %v", most, sum.Failed, len(cases), err)
+		}
+	}
+	x := new(Executor)
+	large := []diagnose.Case{{Name: strings.Repeat("n", diagnose.MaxCaseBytes*2/3)}}
+	for i, named := range []bool{true, false} {
+		res := &Report{Cases: large}
+		if x.keepCases(res); (res.Cases != nil) != named {
+			t.Errorf("line %d: %d tests are named", i, len(res.Cases))
+		}
+	}
+	small := &Report{Cases: []diagnose.Case{{Name: "n"}}}
+	if x.keepCases(small); small.Cases == nil {
+		t.Error("a line after one that was too large names nothing")
 	}
 }

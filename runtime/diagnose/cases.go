@@ -10,12 +10,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/command-dialect/dialect/lang/diag"
 )
 
 // MaxCases bounds how many tests of one command are named.
 const MaxCases = 50_000
+
+// MaxCaseBytes bounds what names the tests of one run, and says how they failed, in bytes: see [Case.Size].
+const MaxCaseBytes = 64 << 20
 
 // A Case is one test that a tool names.
 type Case struct {
@@ -34,6 +35,18 @@ const (
 	CaseFailed
 	CaseSkipped
 )
+
+// Size returns how many bytes keep the case, at least.
+func (c Case) Size() int {
+	n := 100 + len(c.Class) + len(c.Name)
+	if f := c.Failure; f != nil {
+		n += 100 + len(f.File) + len(f.Message) + len(f.Test)
+		for _, l := range f.Detail {
+			n += 16 + len(l)
+		}
+	}
+	return n
+}
 
 // count adds the case to the counts.
 func (c Case) count(t *Tests) {
@@ -116,7 +129,7 @@ type nodeRow struct {
 
 func (c *caseReader) add(x Case) {
 	if len(c.list) <= MaxCases {
-		x.Name, x.Class = diag.ClipBytes(strings.ToValidUTF8(x.Name, "\ufffd"), maxMessage), diag.ClipBytes(strings.ToValidUTF8(x.Class, "\ufffd"), maxMessage)
+		x.Name, x.Class = short(x.Name), short(x.Class)
 		c.list = append(c.list, x)
 	}
 }

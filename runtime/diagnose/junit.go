@@ -45,8 +45,14 @@ func decoded(name string, text io.Reader) (io.Reader, error) {
 // has a failure of its own, such as of its fixture, and names no case for it, failed as one test. If a suite says that more cases were
 // skipped than it marks, others of its cases count as skipped. A case whose status is an unknown word has failed.
 //
-// clean takes out of names and messages what nobody may see, while they are whole and as they stand in the file.
+// clean takes out of names and messages what nobody may see, while they are whole and as they stand in the file. Of each, and of an error, at most
+// maxMessage bytes are kept: a few bytes of a file may say the longest of its names once more.
 func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f Failures, err error) {
+	defer func() {
+		if err != nil {
+			err = &unread{short(clean(err.Error())), err}
+		}
+	}()
 	d := xml.NewDecoder(io.LimitReader(r, maxJUnit))
 	d.Strict = true
 	d.CharsetReader = decoded
@@ -93,6 +99,7 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 	}
 	read := func(e xml.StartElement, name string) string { return strings.TrimSpace(raw(e, name)) }
 	shown := func(e xml.StartElement, name string) string { return strings.TrimSpace(clean(raw(e, name))) }
+	said := func(e xml.StartElement, name string) string { return short(shown(e, name)) }
 	for {
 		token, err := d.Token()
 		if err == io.EOF {
@@ -109,7 +116,7 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 			switch e.Name.Local {
 			case "testsuite", "testsuites":
 				suites = true
-				s := suite{depth: depth, name: shown(e, "name"), before: t}
+				s := suite{depth: depth, name: said(e, "name"), before: t}
 				for _, of := range []struct {
 					name string
 					to   *int
@@ -127,15 +134,15 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 				}
 				in.open, in.bad = true, false
 				in.status, in.skipped = "", false
-				for _, said := range []string{"status", "result"} {
-					switch outcomeOf(raw(e, said)) {
+				for _, of := range []string{"status", "result"} {
+					switch outcomeOf(raw(e, of)) {
 					case CaseFailed:
-						in.status = strings.ToLower(shown(e, said))
+						in.status = strings.ToLower(said(e, of))
 					case CaseSkipped:
 						in.skipped = true
 					}
 				}
-				in.place, in.test = Finding{File: shown(e, "file"), Line: number(read(e, "line"))}, Case{Class: shown(e, "classname"), Name: shown(e, "name"), Elapsed: seconds(read(e, "time"))}
+				in.place, in.test = Finding{File: shown(e, "file"), Line: number(read(e, "line"))}, Case{Class: said(e, "classname"), Name: said(e, "name"), Elapsed: seconds(read(e, "time"))}
 			case "failure", "error":
 				if !in.open && len(within) == 0 {
 					break
@@ -163,7 +170,7 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 					x = Failure{Test: within[len(within)-1].name}
 					x.Message = message
 				}
-				lines := strings.Split(cmp.Or(strings.TrimSpace(x.Message), strings.TrimSpace(text), "failed"), "\n")
+				lines := strings.SplitN(cmp.Or(strings.TrimSpace(x.Message), strings.TrimSpace(text), "failed"), "\n", maxDetail+2) // the last is the rest
 				x.Message, x.Detail = lines[0], lines[1:]
 				if !in.open {
 					fail(x)
@@ -202,6 +209,15 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 	}
 	return t, f, nil
 }
+
+// An unread error says in few words why a file is not read.
+type unread struct {
+	text string
+	err  error
+}
+
+func (e *unread) Error() string { return e.text }
+func (e *unread) Unwrap() error { return e.err }
 
 // A suite is a <testsuite>, or <testsuites>, that is open.
 type suite struct {

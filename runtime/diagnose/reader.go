@@ -129,7 +129,7 @@ func (f *Failures) add(list ...Failure) {
 
 func (f Failure) tidy() Failure {
 	f.Finding = f.Finding.tidy()
-	f.Test = diag.ClipBytes(strings.ToValidUTF8(f.Test, "\ufffd"), maxMessage)
+	f.Test = short(f.Test)
 	f.Detail = slices.Clone(f.Detail[:min(len(f.Detail), maxDetail)])
 	indent := -1 // that all have
 	for _, l := range f.Detail {
@@ -138,7 +138,7 @@ func (f Failure) tidy() Failure {
 		}
 	}
 	for i, l := range f.Detail {
-		f.Detail[i] = diag.ClipBytes(strings.ToValidUTF8(l[indent:], "\ufffd"), maxMessage)
+		f.Detail[i] = short(l[indent:])
 	}
 	return f
 }

@@ -38,8 +38,8 @@ func (f Finding) Place() string {
 	return f.File + ":" + strconv.Itoa(f.Line)
 }
 
-// maxMessage bounds a message, in bytes.
-const maxMessage = 300
+// maxMessage bounds a message, and a name, in bytes, maxPath the path of a file.
+const maxMessage, maxPath = 300, 4096
 
 // A Pattern is a regular expression (RE2) that finds an error in an output, with groups
 // called file, line, column and message, of which message or file must be there. It is
@@ -599,10 +599,17 @@ func (s *scan) end() (f Failures, sure bool) {
 }
 
 func (f Finding) tidy() Finding {
-	f.Message = strings.ToValidUTF8(f.Message, "\ufffd")
-	f.File = strings.ToValidUTF8(f.File, "\ufffd")
-	f.Message = diag.ClipBytes(f.Message, maxMessage)
+	f.Message = short(f.Message)
+	if len(f.File) > maxPath {
+		f.File, f.Line, f.Column = "", 0, 0 // no file is called that
+	}
+	f.File = strings.Clone(strings.ToValidUTF8(f.File, "\ufffd"))
 	return f
+}
+
+// short returns a text as it is kept: of at most maxMessage bytes, and not as a piece of the text that a tool wrote, which would be kept with it.
+func short(text string) string {
+	return strings.Clone(diag.ClipBytes(strings.ToValidUTF8(text, "\ufffd"), maxMessage))
 }
 
 // number reads a count, a line or a column; what is not a number, or absurd, is 0.

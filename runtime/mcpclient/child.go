@@ -57,7 +57,7 @@ func StartChild(path string, argv []string, dir string, env []string, stderr io.
 		// The signal comes when the thread that started the child ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := c.cmd.Start()
+		err := fork(c.cmd)
 		out.Close()
 		started <- err
 		if err != nil {
@@ -67,8 +67,10 @@ func StartChild(path string, argv []string, dir string, env []string, stderr io.
 		// is killed before that, where the system can tell of the end.
 		if waitExit(c.cmd.Process.Pid) {
 			c.endGroup()
+			ended()
 		}
 		c.err = c.cmd.Wait()
+		forget(c.cmd.Process.Pid)
 		c.endGroup()
 		close(c.Done)
 	}()

@@ -51,7 +51,16 @@ func TestMain(m *testing.M) {
 		}
 		echo()
 		time.Sleep(time.Hour)
-	case "stubborn":
+	case "loose", "mute": // it has children in a group, and in a session, of their own
+		for role, attr := range map[string]*syscall.SysProcAttr{"grouped": {Setpgid: true}, "apart": {Setsid: true}} {
+			child := exec.Command(os.Args[0], "as", role)
+			child.SysProcAttr = attr
+			if child.Start() != nil {
+				os.Exit(1)
+			}
+		}
+		echo()
+	case "stubborn", "grouped", "apart":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 		time.Sleep(time.Hour)
 	case "server":
@@ -94,6 +103,9 @@ func echo() {
 		case "tools/list":
 			result = `{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}]}`
 		case "tools/call":
+			if os.Args[2] == "mute" {
+				continue
+			}
 			text, _ := json.Marshal(m.Params.Arguments.Text)
 			result = fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, text)
 		}
@@ -216,6 +228,44 @@ func gone(t *testing.T, role string, pid int) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			return
 		}
+	}
+}
+
+// A server takes along what it has started in groups of its own when the run ends, and spares daemons, which have sessions of their own. When a call has used up its
+// time it takes all along, while the run goes on.
+func TestLoose(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux gives a process what its children left")
+	}
+	for server, want := range map[string]Reason{"loose": "", "mute": Timeout} {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			o, dir := options(server), t.TempDir()
+			o.Environ = append(os.Environ(), "PIDS="+dir)
+			p := New(o)
+			defer p.Close()
+			_, err := p.Call(context.Background(), Call{Target: "s:echo", Values: []Value{{Name: "text", Text: "x"}}, Timeout: 3 * time.Second})
+			var e *Error
+			if errors.As(err, &e); err != nil && e.Reason != want || err == nil && want != "" {
+				t.Errorf("%v, want %q", err, want)
+			}
+			all := family(t, dir)
+			for deadline := time.Now().Add(10 * time.Second); len(all) < 4 && time.Now().Before(deadline); all = family(t, dir) {
+				time.Sleep(20 * time.Millisecond) // a slow one has not said that it is there
+			}
+			if want == "" {
+				p.Close()
+			}
+			if all["grouped"] == 0 || all["apart"] == 0 {
+				t.Fatalf("not all have started: %v", all)
+			}
+			gone(t, "grouped", all["grouped"])
+			if want != "" {
+				gone(t, "apart", all["apart"])
+			} else if syscall.Kill(all["apart"], syscall.SIGKILL) != nil {
+				t.Error("a daemon was ended")
+			}
+		})
 	}
 }
 

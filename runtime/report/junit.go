@@ -63,9 +63,9 @@ type JUnitOptions struct {
 }
 
 // JUnit writes a document as JUnit XML. A line whose tool names all of the tests that it counts is a suite of its own, with one
-// case a test; the other lines and members are the cases of the first suite. A line that
-// could not be completed is an error, one that failed a failure, also beside its tests where none of them failed; the gate is a case of
-// its own.
+// case a test; the other lines and members are the cases of the first suite. So is a line whose tests would make those of the report
+// larger than [diagnose.MaxCaseBytes]. A line that could not be completed is an error, one that failed a failure, also beside its
+// tests where none of them failed; the gate is a case of its own.
 func JUnit(w io.Writer, d *Document, o JUnitOptions) error {
 	var properties []junitProperty
 	for _, p := range [][2]string{{"run", d.Run}, {"session", d.Session}, {"verdict", d.Verdict}} {
@@ -78,12 +78,23 @@ func JUnit(w io.Writer, d *Document, o JUnitOptions) error {
 	}
 	s := suite(d.Script.Name, d.Elapsed)
 	var named []*junitSuite
+	left := diagnose.MaxCaseBytes
 	d.leaves(func(l *DocResult) {
 		if cases := l.cases(o); len(cases) > 0 {
 			of := suite(fmt.Sprintf("%s %s", l.ID, l.Title()), l.Elapsed)
+			size := 0
 			for _, x := range cases {
-				of.add(testCase(d, l, x))
+				c := testCase(d, l, x)
+				if size += c.size(); size > left { // also where many cases have the message of one error
+					break
+				}
+				of.add(c)
 			}
+			if size > left {
+				s.add(lineCase(d, l))
+				return
+			}
+			left -= size
 			if named = append(named, of); l.Verdict == "passed" || l.Verdict == "failed" && of.Failures > 0 {
 				return
 			}
@@ -125,6 +136,15 @@ func JUnit(w io.Writer, d *Document, o JUnitOptions) error {
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
+}
+
+// size returns how many bytes the case is written in, at least.
+func (c *junitCase) size() int {
+	n := 100 + len(c.Name) + len(c.Class) + len(c.File)
+	if f := c.Failure; f != nil {
+		n += len(f.Message) + len(f.Text)
+	}
+	return n
 }
 
 // add adds a case, and counts it.

@@ -2,7 +2,7 @@
 //
 // In comes the name of a server and of its tool, with arguments; out come the request and the
 // response in a canonical form, and what the tool says of itself. A server is started on its
-// first call, kept for the others, and killed with all of its process group in the end. A tool
+// first call, kept for the others, and killed in the end with all that it started, as far as the system tells. A tool
 // that says no by isError is a result. One that says no by an error of JSON-RPC, and whatever
 // keeps a tool from answering, is an [Error] with a reason of its own. The package knows no verdicts and no receipts.
 //
@@ -192,6 +192,7 @@ func (p *Pool) failed(ctx context.Context, s *server, err error) *Error {
 	}
 	p.mu.Unlock()
 	s.stop()
+	mcpclient.EndLoose(true)
 	s.said(e)
 	return e
 }

@@ -31,6 +31,8 @@ func Serve(in io.Reader, out io.WriteCloser) error {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
+	mcpclient.Adopt()
+	defer mcpclient.EndLoose(false)
 	s := &session{running: make(map[uint64]context.CancelFunc)}
 	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewBufferedStream(mcpclient.Pipes{Reader: in, WriteCloser: out}, mcpclient.Lines{}), s, jsonrpc2.SetLogger(log.New(os.Stderr, "", 0)))
 	<-conn.DisconnectNotify()
