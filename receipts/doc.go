@@ -2,7 +2,7 @@
 // hash, and the decision of a gate about a set of them. It touches no disk; a
 // store, such as package receipts/sqlite, keeps what this package makes and asks
 // it what is valid. It imports the standard library and golang.org/x/mod alone, so
-// that anyone who verifies need trust little else; it has up to 3,100 lines because that is all of the format,
+// that anyone who verifies need trust little else; it has up to 3,200 lines because that is all of the format,
 // its canonical JSON, signatures and checkpoints included.
 //
 // # Records

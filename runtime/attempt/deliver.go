@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -90,14 +91,11 @@ func logOf(dir string, out *process.Output) []byte {
 	if dir == "" || out.Log == "" {
 		return nil
 	}
-	f, size, err := blob.Open(dir, out.LogSHA256)
+	f, _, err := blob.Open(context.Background(), dir, out.LogSHA256, MaxOutput)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	if size > MaxOutput {
-		return nil
-	}
 	text, err := io.ReadAll(f)
 	if err != nil {
 		return nil

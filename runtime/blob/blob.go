@@ -4,6 +4,8 @@
 package blob
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -103,14 +105,25 @@ func write(path string, text []byte, mode fs.FileMode) error {
 	return Place(f, path)
 }
 
-// Open opens the bytes with a digest, from their beginning, and returns how many there are.
-// All of them are read first: the error is [ErrChanged] where they have another digest.
-func Open(dir string, sum [sha256.Size]byte) (f *os.File, size int64, err error) {
+// Open opens the bytes with a digest, from their beginning, and returns how many there are. All of them are read first, at most as many as most:
+// the error is [ErrChanged] where there are more, or they have another digest. It is that of ctx where that is over before.
+func Open(ctx context.Context, dir string, sum [sha256.Size]byte, most int64) (f *os.File, size int64, err error) {
 	if f, err = regular.OpenOwn(Path(dir, sum)); err != nil {
 		return nil, 0, err
 	}
 	h := sha256.New()
-	size, err = io.Copy(h, f)
+	for err == nil && size <= most {
+		var n int64
+		n, err = io.CopyN(h, f, 1<<20)
+		size += n
+		err = cmp.Or(ctx.Err(), err)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	if size > most {
+		err = cmp.Or(err, ErrChanged)
+	}
 	if err == nil && [sha256.Size]byte(h.Sum(nil)) != sum {
 		err = ErrChanged
 	}
@@ -123,6 +136,9 @@ func Open(dir string, sum [sha256.Size]byte) (f *os.File, size int64, err error)
 	}
 	return f, size, nil
 }
+
+// MostOf returns how many bytes what is kept of an output of n bytes can have: a mark is longer than the secret that it takes the place of.
+func MostOf(n int64) int64 { return 16*min(max(n, 0), 1<<32) + 1<<20 }
 
 // SeekTail moves f to the begin of its last n lines.
 func SeekTail(f *os.File, n int) error {

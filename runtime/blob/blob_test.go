@@ -1,6 +1,8 @@
 package blob
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -15,13 +17,13 @@ func TestWriteOpen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log") // which is not there yet
 	text := []byte("ok\n")
 	sum := sha256.Sum256(text)
-	if _, _, err := Open(dir, sum); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := Open(t.Context(), dir, sum, 1<<20); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("before it is written: %v", err)
 	}
 	if err := Write(Path(dir, sum), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, size, err := Open(dir, sum)
+	f, size, err := Open(t.Context(), dir, sum, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,8 +38,23 @@ func TestWriteOpen(t *testing.T) {
 	if err := os.WriteFile(Path(dir, sum), []byte("no\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Open(dir, sum); !errors.Is(err, ErrChanged) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, _, err := Open(t.Context(), dir, sum, 1<<20); !errors.Is(err, ErrChanged) {
 		t.Errorf("after it was changed: %v", err)
+	}
+	for _, ctx := range []context.Context{t.Context(), ended} {
+		if err := os.Truncate(Path(dir, sum), 1<<50); err != nil { // no byte of it is on the disk
+			t.Logf("no such file here: %v", err)
+			break
+		}
+		most := int64(1 << 20)
+		if ctx == ended {
+			most = 1 << 60
+		}
+		if _, _, err := Open(ctx, dir, sum, most); err == nil || !errors.Is(err, cmp.Or(ctx.Err(), ErrChanged)) {
+			t.Errorf("of a huge file: %v", err)
+		}
 	}
 	if err := os.Remove(Path(dir, sum)); err != nil {
 		t.Fatal(err)
@@ -46,7 +63,7 @@ func TestWriteOpen(t *testing.T) {
 	if err := errors.Join(os.WriteFile(other, text, 0o600), os.Symlink(other, Path(dir, sum))); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Open(dir, sum); err == nil {
+	if _, _, err := Open(t.Context(), dir, sum, 1<<20); err == nil {
 		t.Error("a link in its place is followed")
 	}
 }

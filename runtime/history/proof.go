@@ -26,7 +26,7 @@ import (
 // of dialect.
 func HTML(ctx context.Context, w io.Writer, d *report.Document, path string, keys note.Verifiers, version string) error {
 	o := report.HTMLOptions{Version: version, Now: time.Now(), Output: func(l *report.DocResult, stream string) (string, string) {
-		return keptOutput(archive.Of(path), l, stream)
+		return keptOutput(ctx, archive.Of(path), l, stream)
 	}}
 	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true, Keys: keys})
 	if err == nil {
@@ -45,8 +45,8 @@ func HTML(ctx context.Context, w io.Writer, d *report.Document, path string, key
 }
 
 // keptOutput returns the end of what is kept of a stream.
-func keptOutput(logs archive.Archive, l *report.DocResult, stream string) (text, note string) {
-	f, size, note := openOutput(logs, l, stream)
+func keptOutput(ctx context.Context, logs archive.Archive, l *report.DocResult, stream string) (text, note string) {
+	f, size, note := openOutput(ctx, logs, l, stream)
 	if f == nil {
 		return "", note
 	}
@@ -63,7 +63,7 @@ func keptOutput(logs archive.Archive, l *report.DocResult, stream string) (text,
 // Outputs returns what opens the kept output of the lines of a document, for [report.JUnitOptions].
 func Outputs(logs archive.Archive) func(l *report.DocResult, stream string) io.ReadCloser {
 	return func(l *report.DocResult, stream string) io.ReadCloser {
-		if f, _, _ := openOutput(logs, l, stream); f != nil {
+		if f, _, _ := openOutput(context.Background(), logs, l, stream); f != nil {
 			return f
 		}
 		return nil
@@ -71,7 +71,7 @@ func Outputs(logs archive.Archive) func(l *report.DocResult, stream string) io.R
 }
 
 // openOutput opens what is kept of a stream. note says why that is nothing, or not all.
-func openOutput(logs archive.Archive, l *report.DocResult, stream string) (f *os.File, size int64, note string) {
+func openOutput(ctx context.Context, logs archive.Archive, l *report.DocResult, stream string) (f *os.File, size int64, note string) {
 	out := l.Stdout
 	if stream == "stderr" {
 		out = l.Stderr
@@ -85,7 +85,7 @@ func openOutput(logs archive.Archive, l *report.DocResult, stream string) (f *os
 	if err != nil {
 		return nil, 0, "not kept"
 	}
-	f, size, err = blob.Open(string(logs), digest)
+	f, size, err = blob.Open(ctx, string(logs), digest, blob.MostOf(out.Bytes))
 	switch {
 	case errors.Is(err, blob.ErrChanged):
 		return nil, 0, "the kept text differs from the written one"

@@ -322,7 +322,7 @@ func TestKeptOutput(t *testing.T) {
 		{"gone", "stdout", report.DocResult{Stdout: out(at(string(logs), receipts.Hash{7}), whole)}, "", "dropped since"},
 		{"changed", "stdout", report.DocResult{Stdout: out(at(string(logs), broken), broken)}, "", "the kept text differs from the written one"},
 	} {
-		if text, note := keptOutput(logs, &c.l, c.stream); text != c.text || note != c.note {
+		if text, note := keptOutput(t.Context(), logs, &c.l, c.stream); text != c.text || note != c.note {
 			t.Errorf("%s: %.40q, %q", c.name, text, note)
 		}
 		f := Outputs(logs)(&c.l, c.stream)

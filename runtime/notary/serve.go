@@ -228,7 +228,7 @@ func (n *Notary) serve(ctx, late context.Context, t teller, p Peer, req *request
 	case req.Document != nil:
 		return n.serveDocument(t, req.Document)
 	case req.Output != nil:
-		f, _, err := blob.Open(string(archive.Of(n.path())), req.Output.SHA256)
+		f, _, err := blob.Open(ctx, string(archive.Of(n.path())), req.Output.SHA256, blob.MostOf(1<<32))
 		if err != nil {
 			return refuse("the notary has no output of the digest %s", req.Output.SHA256)
 		}

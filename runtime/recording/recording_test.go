@@ -199,7 +199,7 @@ func TestRecorded(t *testing.T) {
 	if text, err := logs.ReadRun(o.Run); err != nil || strings.Contains(string(text), "sesame") || !strings.HasSuffix(string(text), "}\n") {
 		t.Errorf("%v: %s", err, text)
 	}
-	if f, _, err := blob.Open(string(logs), s.Bytes); err != nil {
+	if f, _, err := blob.Open(t.Context(), string(logs), s.Bytes, 1<<20); err != nil {
 		t.Error("the list of files is not kept: ", err)
 	} else {
 		f.Close()

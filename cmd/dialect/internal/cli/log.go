@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +47,7 @@ func newLog(u *ui) *cobra.Command {
   dialect log 5feceb66ffc8 --stderr`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeIDs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.tail < 0 {
 				return exit.Usagef("--tail %d: want a number of lines", f.tail)
 			}
@@ -70,7 +71,7 @@ func newLog(u *ui) *cobra.Command {
 				if err := out.finish(); err != nil {
 					return err
 				}
-				if err := printLog(u, out, logs, one.name, one.stream, f.tail, f.path, f.raw); err != nil {
+				if err := printLog(cmd.Context(), u, out, logs, one.name, one.stream, f.tail, f.path, f.raw); err != nil {
 					return err
 				}
 			}
@@ -110,14 +111,14 @@ func (l *lineEnds) finish() (err error) {
 	return err
 }
 
-func printLog(u *ui, to io.Writer, logs archive.Archive, what string, s receipts.Stream, tail int, pathOnly, raw bool) error {
+func printLog(ctx context.Context, u *ui, to io.Writer, logs archive.Archive, what string, s receipts.Stream, tail int, pathOnly, raw bool) error {
 	want := s.SHA256
 	if !s.Log.IsZero() {
 		want = s.Log
 		u.Warnf("%s is kept without its secrets, or cut: all of it was %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
 	}
 	path := blob.Path(string(logs), want)
-	f, _, err := blob.Open(string(logs), want)
+	f, _, err := blob.Open(ctx, string(logs), want, blob.MostOf(s.Bytes))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return exit.Failf(exit.Failed, "the log of %s is gone: it was deleted, or never kept; it had %d bytes, sha256 %s", what, s.Bytes, s.SHA256)

@@ -621,15 +621,12 @@ func dirOf(root string, s *plan.Step) receipts.Datum {
 const maxManifest = 1 << 30
 
 // keptFiles returns the files of a digest, if a run kept their list; nil if not.
-func keptFiles(a archive.Archive, sum receipts.Hash) *workspace.Snapshot {
-	f, size, err := blob.Open(string(a), sum)
+func keptFiles(ctx context.Context, a archive.Archive, sum receipts.Hash) *workspace.Snapshot {
+	f, _, err := blob.Open(ctx, string(a), sum, maxManifest)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	if size > maxManifest {
-		return nil
-	}
 	text, err := io.ReadAll(f)
 	if err != nil {
 		return nil
@@ -647,7 +644,7 @@ func (q *Question) changedSince(ctx context.Context, g *receipts.Gate) (paths []
 	if g == nil || g.Tree == nil {
 		return nil, ""
 	}
-	old := keptFiles(q.logs, g.Tree.Bytes)
+	old := keptFiles(ctx, q.logs, g.Tree.Bytes)
 	now := q.snapshot
 	if now == nil {
 		now, _ = q.take(ctx)
