@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -309,7 +310,7 @@ func (p *push) bases(root string, t tip) (bases [][]*folders, from string) {
 		return bases, from
 	}
 	seen := []*folders{}
-	for _, branch := range lastSeen(p.remote) {
+	for _, branch := range lastSeen(p.ctx, at, env, p.remote) {
 		if f := look("refs/remotes/"+branch, branch); f != nil {
 			f.fork = sync.OnceValue(func() *folders { return cmp.Or(forkOf(p.ctx, at, env, t.rev, "refs/remotes/"+branch), f) })
 			seen = append(seen, f)
@@ -493,13 +494,35 @@ func pushed(ctx context.Context, in io.Reader) (tips []tip, hidden bool, err err
 	return tips, hidden, err
 }
 
-// lastSeen returns the branches of a remote that may have what is reviewed, as refs/remotes has them.
-func lastSeen(remote string) (list []string) {
+// maxSeen bounds how many branches of remotes are looked at.
+const maxSeen = 64
+
+// lastSeen returns the branches of a remote that may have what is reviewed, as refs/remotes has them: HEAD, main and master of it, and of origin; where
+// neither has one of these, all of theirs, or of all remotes, up to [maxSeen].
+func lastSeen(ctx context.Context, at string, env []string, remote string) (list []string) {
+	var usual, all []string
 	for _, name := range []string{remote, "origin"} {
+		if name == "" || len(all) > 0 && name == remote {
+			continue
+		}
 		for _, branch := range []string{"HEAD", "main", "master"} {
-			if name != "" {
-				list = append(list, name+"/"+branch)
-			}
+			usual = append(usual, "refs/remotes/"+name+"/"+branch)
+		}
+		all = append(all, "refs/remotes/"+name+"/")
+	}
+	g, err := git.FindGit(at)
+	for _, refs := range [][]string{usual, all, {"refs/remotes/"}} {
+		if err != nil || len(list) > 0 {
+			break
+		}
+		var out []byte
+		if out, err = g.Run(ctx, at, env, nil, append([]string{"for-each-ref", "--count=" + strconv.Itoa(maxSeen), "--format=%(refname:lstrip=2)"}, refs...)...); err == nil {
+			list = strings.Fields(string(out))
+		}
+	}
+	if err != nil { // what is there is not known: who looks at these says so
+		for _, ref := range usual {
+			list = append(list, strings.TrimPrefix(ref, "refs/remotes/"))
 		}
 	}
 	return list
@@ -512,7 +535,7 @@ func upstream(ctx context.Context, dir string) string {
 	if err != nil {
 		return ""
 	}
-	for _, branch := range lastSeen("") {
+	for _, branch := range lastSeen(ctx, dir, nil, "") {
 		switch path, err := project.MatrixIn(ctx, "refs/remotes/"+branch, dir); {
 		case path != "":
 			return branch + " has rules"
