@@ -464,6 +464,11 @@ func (c *call) script(in scriptInput) error {
 	if c.leadsOut(filepath.Join(c.o.Root, path)) {
 		return fmt.Errorf("%q leads out of the root", in.Script)
 	}
+	// Under the rules of the root it would be another script, and its verdict no word about that project.
+	if own, err := routing.Find(filepath.Join(c.o.Root, filepath.Dir(path))); err == nil && own != filepath.Join(c.o.Root, matrix) {
+		dir := place.From(c.o.Root, filepath.Dir(own))
+		return fmt.Errorf("%q belongs to the project in %s, which has a routing.toml of its own: its tools are those of `dialect mcp --root %s`", in.Script, dir, dir)
+	}
 	if at != "" {
 		path += at
 		if _, err := os.Lstat(filepath.Join(c.o.Root, path)); err == nil {

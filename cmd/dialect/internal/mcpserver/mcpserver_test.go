@@ -329,19 +329,23 @@ func TestDocumentsAreStrict(t *testing.T) {
 	}
 }
 
-// What a line runs is what the matrix of the root binds, also where a nearer one is.
+// What a line runs is what the matrix of the root binds. A script with a nearer one is that of another project, and no call makes anything else of it.
 func TestTheMatrixOfTheRoot(t *testing.T) {
 	dir := project(t)
 	write(t, dir, "sub/x.dlct", "Test with true\n")
 	write(t, dir, "sub/routing.toml", "[commands.test_true]\nverb = \"test\"\nnoun = \"true\"\ntool = \"touch nearer\"\n")
 	s := connect(t, dir, nil)
 	for name, args := range map[string]map[string]any{"run": {"script": "sub/x.dlct"}, "check": {"script": "sub/x.dlct"}, "explain": {"what": "sub/x.dlct"}} {
-		if a := call(t, s, name, args); a.IsError || strings.Contains(a.Text, "nearer") {
+		if a := call(t, s, name, args); !a.IsError || !strings.Contains(a.Text, "its tools are those of `dialect mcp --root sub`") {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
-	if a := call(t, s, "run", map[string]any{"script": "sub/x.dlct:1"}); a.IsError {
+	if a := call(t, s, "run", map[string]any{"script": "sub/x.dlct:1"}); !a.IsError {
 		t.Errorf("line: %+v", a)
+	}
+	write(t, dir, "plain/x.dlct", "Test with true\n")
+	if a := call(t, s, "run", map[string]any{"script": "plain/x.dlct"}); a.IsError {
+		t.Errorf("a folder without rules of its own: %+v", a)
 	}
 	if a := call(t, s, "verify", map[string]any{}); a.IsError || !strings.HasPrefix(a.Gate, "g-") {
 		t.Errorf("verify: %+v", a)
