@@ -429,6 +429,9 @@ func (w *walk) modules(path string, content []byte) map[string]bool {
 	return set
 }
 
+// maxModule bounds the name of a submodule, which is a path in the .git of a clone, in bytes.
+const maxModule = 1000
+
 // modulePaths returns the paths of the submodules that a clone checks out, as a
 // .gitmodules says. It reads the form that git itself writes, and of a file with
 // anything else in it returns nothing: what git makes of that is not guessed.
@@ -457,7 +460,8 @@ func modulePaths(content []byte) []string {
 		}
 		if name, ok := strings.CutPrefix(line, `[submodule "`); ok {
 			name, ok = strings.CutSuffix(name, `"]`)
-			if !ok || name == "" || strings.ContainsAny(name, "\"\\[]") || slices.Contains(strings.Split(name, "/"), "..") || names[name] || !end() {
+			if !ok || name == "" || strings.ContainsAny(name, "\"\\[]") || slices.Contains(strings.Split(name, "/"), "..") || names[name] || !end() ||
+				len(name) > maxModule || slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return len(part) > 255 }) {
 				return nil
 			}
 			names[name], inSection = true, true
@@ -479,7 +483,12 @@ func modulePaths(content []byte) []string {
 				return nil
 			}
 			url = value
-		case "branch", "ignore", "shallow", "fetchrecursesubmodules":
+		case "branch", "ignore": // git warns of a value that it does not know
+		case "shallow", "fetchrecursesubmodules": // and ends here
+			known := []string{"true", "yes", "on", "1", "false", "no", "off", "0"}
+			if !slices.Contains(known, strings.ToLower(value)) && (key == "shallow" || value != "on-demand") {
+				return nil
+			}
 		case "update":
 			if value != "checkout" {
 				return nil
