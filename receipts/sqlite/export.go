@@ -52,6 +52,19 @@ func (s *Store) Export(ctx context.Context, f func(Exported) error) (receipts.Ch
 	return h.public(), err
 }
 
+// Left returns the signed checkpoint of the log as the last commit of this process left it, whatever has become of the file since. It is empty where
+// this process has no key, or has committed nothing. It may be asked of a closed store.
+func (s *Store) Left() string {
+	if s.signer == nil || s.last.Origin == "" {
+		return ""
+	}
+	note, err := s.signer.SignCheckpoint(s.last)
+	if err != nil {
+		return "" // as for a log that was never signed
+	}
+	return string(note)
+}
+
 // Checkpoint returns the checkpoint of the log as text to keep: the signed note if the
 // last writer had a key, else the three lines of [receipts.Checkpoint.Text].
 // The log is read and authenticated first: what is kept is the checkpoint of the records that were read.

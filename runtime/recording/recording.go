@@ -97,7 +97,8 @@ type Recording struct {
 	store   *sqlite.Store   // nil if there is none
 	archive archive.Archive // empty if there is none
 	reason  string          // why there is no store
-	closed  bool            // store is
+	closed  bool            // store is, or is about to be
+	shut    bool            // store is
 	room    *cleanroom.Room // nil for the working tree
 	ahead   *ahead          // what takes the snapshots, also if they are not used; nil for none
 	mark    *archive.Mark   // that the run lasts; nil for none
@@ -356,12 +357,21 @@ func (r *Recording) Close(o *engine.Outcome) {
 	var err error
 	select {
 	case err = <-closed:
+		r.shut = true
 	case <-late:
 		err = errors.New("the store did not close in time: another process may hold it locked")
 	}
 	if err != nil && o != nil && o.Degraded == "" {
 		o.Degraded = err.Error()
 	}
+}
+
+// Left is the signed checkpoint of the log as the run left it, once the recording is closed; empty for none.
+func (r *Recording) Left() string {
+	if r.store == nil || !r.shut {
+		return ""
+	}
+	return r.store.Left()
 }
 
 // closeGrace is how long a run that was cut short waits for its store to close.

@@ -48,6 +48,7 @@ type Document struct {
 	Clean      bool         `json:"clean,omitempty"`    // commands were to run in a clean checkout
 	Degraded   string       `json:"degraded,omitempty"` // why receipts were not kept
 	Store      string       `json:"store,omitempty"`
+	Checkpoint string       `json:"checkpoint,omitempty"` // signed, of the log as the run left it, for --since; absent without a key
 	Counts     DocCounts    `json:"counts"`
 	Tests      *DocTests    `json:"tests,omitempty"` // of all lines
 	Lines      []*DocResult `json:"lines"`

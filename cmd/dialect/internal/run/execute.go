@@ -120,6 +120,7 @@ func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 	shown.Close()
 	lost := log.flush(sig.Context)
 	doc := report.NewDocument(out, p.Findings, rec.Path)
+	doc.Checkpoint = rec.Left()
 	rec.Keep(doc)
 	v.Stands()
 	if err := rec.Secret.Through(v.Out, report.Syntax(o.JSON), func(w io.Writer) error { return o.print(v, w, doc) }); err != nil {
