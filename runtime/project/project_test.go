@@ -690,3 +690,27 @@ func TestForeignFilters(t *testing.T) {
 		t.Error("a filter of the project ran")
 	}
 }
+
+// TestStranger: a matrix above that belongs to another user is named, and not used.
+func TestStranger(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to give a file away")
+	}
+	shared := t.TempDir()
+	dir, matrix := filepath.Join(shared, "own"), filepath.Join(shared, routing.FileName)
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(matrix, nil, 0o644), os.Chown(matrix, 12345, -1)); err != nil {
+		t.Fatal(err)
+	}
+	if path, _, err := FindMatrix(dir, ""); err == nil || !strings.Contains(err.Error(), "belongs to the user 12345") {
+		t.Errorf("%s, %v", path, err)
+	}
+	if path, _, err := FindMatrix(dir, matrix); path != matrix || err != nil {
+		t.Errorf("named: %s, %v", path, err)
+	}
+	if err := os.Chown(dir, 12345, -1); err != nil { // as where root looks at the folder of an agent
+		t.Fatal(err)
+	}
+	if path, _, err := FindMatrix(dir, ""); path != matrix || err != nil {
+		t.Errorf("of the folder's own user: %s, %v", path, err)
+	}
+}

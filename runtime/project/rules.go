@@ -23,7 +23,8 @@ import (
 )
 
 // FindMatrix returns the path of the nearest matrix for dir, or of the one that is named, and what
-// messages call it. The error is that of [routing.Find].
+// messages call it. The error is that of [routing.Find], or says that the matrix is a stranger's: what nobody named runs programs only if it belongs
+// to this user, to root or to the owner of dir. Anyone can put one into /tmp.
 func FindMatrix(dir, name string) (path, shown string, err error) {
 	if name != "" {
 		if path, err = filepath.Abs(name); err != nil {
@@ -35,7 +36,19 @@ func FindMatrix(dir, name string) (path, shown string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	return path, place.Short(path), nil
+	shown = place.Short(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return path, shown, nil // loading it says why
+	}
+	switch owner := regular.Owner(info); owner {
+	case os.Geteuid(), 0:
+	default:
+		if here, err := os.Stat(dir); err != nil || regular.Owner(here) != owner {
+			return "", "", fmt.Errorf("the matrix %s, which was found above, belongs to the user %d: its programs would run as you; if they may, name it: --routing FILE", shown, owner)
+		}
+	}
+	return path, shown, nil
 }
 
 // LoadMatrix finds and loads the matrix for dir, or the one that is named. If there is none, the error is that of [Gone].
