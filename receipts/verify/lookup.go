@@ -506,7 +506,8 @@ func (s *Session) sinceBegin(e *receipts.Entry) int64 {
 	return max(0, e.Seq-unordered)
 }
 
-// again returns the pass of a later attempt of the step of a failure, of no lower level; nil if there is none.
+// again returns the pass of a later attempt of the step of a failure, under its binding and of no lower level; nil if there is none.
+// Under no binding, or another one, a pass did not have to meet what the failure had to.
 func (s *Session) again(f *receipts.Entry, w *within) *receipts.Entry {
 	r, on := receipt(f), w.stand(f)
 	command, of := s.index.at(f.Seq).command, s.ofRun(r.Run)
@@ -519,7 +520,7 @@ func (s *Session) again(f *receipts.Entry, w *within) *receipts.Entry {
 		if e == nil {
 			return nil
 		}
-		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && e.Level >= f.Level && w.believed(e) && on.holds(w.stand(e)) && answerOf(e) == yes {
+		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && e.Level >= f.Level && (rules{}).heldTo(p, r) && w.believed(e) && on.holds(w.stand(e)) && answerOf(e) == yes {
 			return e
 		}
 	}
