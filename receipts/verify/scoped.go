@@ -278,7 +278,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 			}
 		case no:
 			note(e, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry, Inner: under != nil, By: under}, e,
-				s.accepted([]*receipts.Entry{e}, q.Level)[e.SHA], func() bool { return !s.undoes(p, e) }))
+				s.accepted(e, q.Level), func() bool { return !s.undoes(p, e) }))
 		}
 	}
 	// A failure on exactly the present files counts, however old it is and under any binding, as for a gate over them.
@@ -299,17 +299,17 @@ func (s *Session) failures(q Query, b *basis) bool {
 	h := s.historyOf(all, nil, below, *q.Tree)
 	for command, lines := range inner {
 		failures := h.ends(command, no, q.Level, make(map[int64]bool))
-		accepted := s.accepted(failures, q.Level)
+		accepted := s.acceptances(failures, q.Level)
 		for _, f := range failures {
 			for _, l := range lines {
 				p := b.passes[l]
-				note(f, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry}, f, accepted[f.SHA], func() bool { return !s.undoes(p, f) }))
+				note(f, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry}, f, accepted[f.SHA] != nil, func() bool { return !s.undoes(p, f) }))
 			}
 		}
 	}
 	for command, members := range commands {
 		failures := h.ends(command, no, q.Level, make(map[int64]bool))
-		accepted := s.accepted(failures, q.Level)
+		accepted := s.acceptances(failures, q.Level)
 		for _, f := range failures {
 			if counted[f.Seq] {
 				continue
@@ -317,7 +317,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 			for _, m := range members {
 				if l := lineOf(m); !rules.others(m, receipt(f)) {
 					p := b.passes[l]
-					note(f, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry}, f, accepted[f.SHA], func() bool { return !s.undoes(p, f) }))
+					note(f, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry}, f, accepted[f.SHA] != nil, func() bool { return !s.undoes(p, f) }))
 				}
 			}
 		}
