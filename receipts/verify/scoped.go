@@ -52,8 +52,12 @@ func (s *Session) undoes(p passed, f *receipts.Entry) bool {
 	return p.Entry != nil && !s.later(f, p.Entry) && p.level >= f.Level
 }
 
-// maxScoped bounds how many failures since a full run are read.
-const maxScoped = 4096
+const (
+	// maxScoped bounds how many failures since a full run are read, and how many gates.
+	maxScoped = 4096
+	// maxFull bounds how many gates of the level that is asked for are judged as full runs, or as passes since.
+	maxFull = 64
+)
 
 // holds reports whether a pass, or a failure, of r is about the present files: r only read, and the files that
 // its binding names are the present ones, or all files are.
@@ -98,12 +102,12 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool, each bool) bool) (
 	// Keyed by Rest, the digest of the files that no line names: a pass with another Rest does not count. The zero
 	// key holds passes on exactly the present tree.
 	passes := make(map[receipts.Hash]map[line]passed)
-	for seq, n := s.index.len()-1, 0; seq >= 0 && n < maxNear; seq-- {
-		if s.index.at(seq).kind != kindGate {
+	for seq, n, read := s.index.len()-1, 0, 0; seq >= 0 && n < maxFull && read < maxScoped; seq-- {
+		if s.index.at(seq).kind != kindGate || s.weaker(q, seq) {
 			continue
 		}
 		e := s.entry(seq)
-		if e == nil || s.stopped() {
+		if read++; e == nil || s.stopped() {
 			return nil, miss{}
 		}
 		if e.Level < q.Level {

@@ -368,7 +368,7 @@ func TestScoped(t *testing.T) {
 			m.since()
 			m.signCheckpoint(boss)
 			m.sign = nil
-			for range 2 * maxNear {
+			for range 2 * maxFull {
 				m.gate([]receipts.Hash{m.receipt(on(treeC), about(receipts.Hash{9}))}, over(treeC))
 			}
 		}, signed, Scoped},
