@@ -60,7 +60,7 @@ const maxGroups = 16
 // scriptCode looks for a command of a script that hands a value to a shell as code, as [Template.shells] does, and for one that hands it over where the
 // shell reads its options. It returns the word that names the former command. It looks into groups, depth being how many are around text, and knows
 // neither what a variable holds nor what stands in quotes.
-func scriptCode(text string, depth int) (first shellToken, found, open bool) {
+func scriptCode(text string, depth int) (_ shellToken, found, open bool) {
 	var words []scriptWord
 	varies, value := false, -1 // value is where the last parameter begins
 	for t := range shellTokens(text + "\n") {
@@ -105,7 +105,7 @@ func scriptCode(text string, depth int) (first shellToken, found, open bool) {
 			words, varies = nil, false
 		}
 	}
-	return first, false, open
+	return shellToken{}, false, open
 }
 
 // A scriptWord is a word of a command of a script.

@@ -23,6 +23,10 @@ func (s *Session) anyGate(q Query) *Result {
 			part = max(part, seq)
 			return false
 		}
+		if s.weaker(q, seq) {
+			below++
+			return false
+		}
 		e := s.entry(seq)
 		if e == nil {
 			return true
@@ -73,7 +77,11 @@ func (s *Session) anyGate(q Query) *Result {
 	if best == nil {
 		best = &Result{below: make(map[int64]bool)}
 		if below > 0 {
-			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here is signed with a key that counts: %s", belowText(below))
+			text := "no gate here is signed with a key that counts: %s"
+			if q.Level >= receipts.LevelNotary {
+				text = "no gate here is recorded by a notary that counts: %s"
+			}
+			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, text, belowText(below))
 		} else {
 			best.no(Missing, receipts.Missing, receipts.Hash{}, "no complete run of a script has produced a gate here")
 		}

@@ -92,8 +92,8 @@ func TestBefore(t *testing.T) {
 	m := newMaker(t)
 	disputed(m)
 	before := m.open(Options{})
-	if s := m.open(Options{Before: before}); s.Audited() != 0 {
-		t.Errorf("%d records were read again", s.Audited())
+	if s := m.open(Options{Before: before}); s.audited() != 0 {
+		t.Errorf("%d records were read again", s.audited())
 	}
 	recs := m.log.recs
 	m.log.recs = slices.Clone(recs)
@@ -133,8 +133,8 @@ func TestChanged(t *testing.T) {
 					m.signCheckpoint(boss)
 				}
 				s := m.open(o)
-				if memory && s.Audited() != 0 {
-					t.Fatalf("%d records were read", s.Audited())
+				if memory && s.audited() != 0 {
+					t.Fatalf("%d records were read", s.audited())
 				}
 				m.log.reread = func(r Raw) (Raw, bool) {
 					if (receipts.Record{Kind: r.Kind, Body: r.Body}).SHA() != failure {

@@ -30,7 +30,7 @@ func BenchmarkAsk(b *testing.B) {
 						o.Memory = recollect(b, f)
 					}
 					s := m.open(o)
-					if memory && s.Audited() != 0 {
+					if memory && s.audited() != 0 {
 						b.Fatal("the memory does not count")
 					}
 					if res := ask(b, s, asked()); res.Verdict != Verified {

@@ -410,8 +410,8 @@ func TestCovered(t *testing.T) {
 	m.receipt(of("vet"))
 	o.Memory = recollect(t, f)
 	s := m.open(o)
-	if res := ask(t, s, asked(strict, signed)); res.Verdict != Verified || s.Audited() != 1 {
-		t.Errorf("%s, %d read", told(res), s.Audited())
+	if res := ask(t, s, asked(strict, signed)); res.Verdict != Verified || s.audited() != 1 {
+		t.Errorf("%s, %d read", told(res), s.audited())
 	}
 	m.again(m.log.recs[:2])
 	m.sign = boss

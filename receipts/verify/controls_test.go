@@ -145,3 +145,24 @@ func TestChecksAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestControlLevel: a control below the level that is asked for says nothing of a check.
+func TestControlLevel(t *testing.T) {
+	boss, keys := newSigner(t)
+	for _, by := range []*receipts.Signer{boss, nil} {
+		m := newMaker(t)
+		m.sign = by
+		m.receipt(control(receipts.Noticed))
+		m.sign = boss
+		m.gate([]receipts.Hash{m.receipt()})
+		m.signCheckpoint(boss)
+		want := Verified
+		if by == nil {
+			want = Missing
+		}
+		res := ask(t, m.open(Options{Keys: keys}), asked(strict, signed, func(q *Query) { q.ChecksTested = true }))
+		if res.Verdict != want || (res.Checks != nil) != (by != nil) {
+			t.Errorf("signed %v: %s, %+v", by != nil, told(res), res.Checks)
+		}
+	}
+}

@@ -62,9 +62,9 @@
 //     ([receipts.StopReason.Failed]). It is on this tree if it began on the same bytes, even if git names them otherwise;
 //     if the passing command changed files, also if it left the bytes that the pass left (TestDecideLastWord).
 //  14. The last word about each required command, or about each bound command if the query requires
-//     nothing, is not a failure on this tree, unless that failure was accepted. Only a later pass
-//     under the same binding and of no lower level undoes a failure; a failure under no binding is
-//     undone by a later pass under any (TestUndone, TestNamedGate). Each binding has a last word of
+//     nothing, is not a failure on this tree, unless that failure was accepted. Only a later pass,
+//     or a later attempt of the same step that passed with whatever inputs, under the same binding and of no lower level undoes a failure;
+//     a failure under no binding is undone by a later one under any (TestUndone, TestUndoneByAttempt, TestNamedGate). Each binding has a last word of
 //     its own: a pass under no binding, or under another one, does not replace a failure, since that
 //     run met weaker expectations.
 //  15. If the query is strict, no command of the gate failed so before it passed either,

@@ -298,6 +298,43 @@ func TestNotExcusedAfterLine(t *testing.T) {
 	}
 }
 
+// TestNotExcusedAfterNearestLine has two lines around a run, both signed: a record without the key that passes after the nearer one has ended takes
+// no failure back, though the other one is still running.
+func TestNotExcusedAfterNearestLine(t *testing.T) {
+	boss, keys := newSigner(t)
+	for before, want := range map[bool]Verdict{true: Verified, false: Failed} {
+		m := newMaker(t)
+		in := func(run string) func(*receipts.Receipt) { return func(r *receipts.Receipt) { r.Run = run } }
+		begin := func(run, parent string) { m.run(run, func(r *receipts.Run) { r.Parent = parent }) }
+		m.sign = boss
+		m.run("r-1")
+		members := []receipts.Hash{m.receipt()}
+		begin("r-2", "r-1/2")
+		m.sign = nil
+		begin("r-3", "r-2/1")
+		m.receipt(failing, in("r-3"))
+		begin("r-4", "r-2/1")
+		var nested []receipts.Hash
+		if before {
+			nested = append(nested, m.receipt(in("r-4")))
+		}
+		m.sign = boss
+		inner := m.receipt(of("inner"), in("r-2"))
+		if !before {
+			m.sign = nil
+			nested = append(nested, m.receipt(in("r-4")))
+			m.sign = boss
+		}
+		nested = append(nested, m.gate([]receipts.Hash{inner}, func(b *receipts.Gate) { b.Run, b.Parent = "r-2", "r-1/2" }))
+		members = append(members, m.receipt(of("all"), func(r *receipts.Receipt) { r.Step = "2" }))
+		m.gate(members, func(b *receipts.Gate) { b.Nested = nested })
+		m.signCheckpoint(boss)
+		if res := ask(t, m.open(Options{Keys: keys}), asked(signed)); res.Verdict != want {
+			t.Errorf("before the receipt of the nearest line %v: %s", before, told(res))
+		}
+	}
+}
+
 // TestRecordedLate: of two runs the log has the receipts as their writers got to it. A failure that began after a pass is later, though it was recorded
 // before it.
 func TestRecordedLate(t *testing.T) {
@@ -531,6 +568,25 @@ func TestAcceptedForLess(t *testing.T) {
 		d := m.decide(Options{Keys: keys}, g)
 		if got := slices.Contains(d.Accepted, f); !d.Passed() || got != c.want {
 			t.Errorf("%s: accepted %t: %+v", c.name, got, d.Refusals)
+		}
+	}
+}
+
+// TestAcceptedBelowNone: a run that accepts failures accepts none, for a pass below one of its lines, of a run whose own lines are not known: they
+// may have had other things to meet.
+func TestAcceptedBelowNone(t *testing.T) {
+	for parent, want := range map[string]bool{"": true, "r-8/1": false} {
+		m := newMaker(t)
+		m.run("r-0", func(r *receipts.Run) { r.Parent = parent })
+		f := m.receipt(failing, func(r *receipts.Receipt) { r.Run = "r-0" })
+		m.run("r-1")
+		m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		m.receipt(func(r *receipts.Receipt) { r.Run = "r-2" })
+		g := requestFor(m.receipt(of("all")))
+		g.Strict, g.AcceptFlaky = false, "the network"
+		d := m.decide(Options{}, g)
+		if got := slices.Contains(d.Accepted, f); !d.Passed() || got != want {
+			t.Errorf("parent %q: accepted %t: %+v", parent, got, d.Refusals)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (s *Session) lookAround(q Query, res *Result) {
 			continue
 		}
 		failures, passes := h.lastWords(q, k, res.below, func(f *receipts.Entry) bool {
-			return s.accepted([]*receipts.Entry{f}, q.Level)[f.SHA] || s.again(f, h.within) != nil
+			return s.accepted(f, q.Level) || s.again(f, h.within) != nil
 		})
 		for _, f := range failures {
 			switch {
@@ -210,7 +210,11 @@ func (s *Session) last(q Query, res *Result) {
 				others[f.SHA] = true
 				continue
 			case acceptedBy:
-				s.reasons(res, f.Entry, q.Level)
+				for _, t := range f.accepted {
+					if text := fmt.Sprintf("accepted by %s: %q", t.By, t.Reason); !slices.Contains(res.Accepted, text) {
+						res.Accepted = append(res.Accepted, text)
+					}
+				}
 				continue
 			}
 			if stale && !last.stand(f.Entry).has(*q.Tree) {
@@ -320,24 +324,6 @@ func (r *Result) isOf(t receipts.Tree) bool {
 	}
 	w := receipt(r.Gate).Workspace
 	return w != nil && w.Before.Matches(t)
-}
-
-// reasons adds who accepted the failure f, and why.
-func (s *Session) reasons(res *Result, f *receipts.Entry, level int) {
-	for _, seq := range s.index.speaking(map[uint64]bool{short(f.SHA): true})[short(f.SHA)] {
-		by := s.entry(seq)
-		if by == nil {
-			return
-		}
-		t, ok := body(by).(*receipts.Trust)
-		if !ok || t.What != receipts.TrustFlaky || by.Level < max(f.Level, level) || !slices.Contains(t.Receipts, f.SHA) {
-			continue
-		}
-		text := fmt.Sprintf("accepted by %s: %q", t.By, t.Reason)
-		if !slices.Contains(res.Accepted, text) {
-			res.Accepted = append(res.Accepted, text)
-		}
-	}
 }
 
 // maxBefore bounds how many earlier receipts of a binding are read for its executable.

@@ -113,7 +113,7 @@ const (
 	flagPending             // a receipt that is to be settled
 	flagFailed              // a receipt of a failure
 	flagEarly               // a receipt of a command that was ended early
-	flagBound               // a receipt of a bound line
+	_                       // unused: the file of a Memory has the others at their places
 	flagControl             // a receipt of a control, which is neither a pass nor a failure of its line
 	flagTests               // a receipt that counted tests
 )
@@ -235,9 +235,6 @@ func glance(kind receipts.Kind, body []byte) (mark, []uint64, string) {
 	case kindReceipt:
 		m.command = commandKey(g.Command, g.Dir, g.Place)
 		m.binding = shortText(g.Binding)
-		if g.Binding != "" {
-			m.flags |= flagBound
-		}
 		if g.Tests != nil {
 			m.flags |= flagTests
 		}

@@ -352,7 +352,8 @@ func (p passes) about(e, f *receipts.Entry) (counts, same bool) {
 }
 
 // undo reports whether a later pass of the command undoes its failure f: under f's binding (any, if f has none), on the same files, of no
-// lower level than f, and either of the level that is asked for or seen by who signed the line around it; or a later attempt of its step.
+// lower level than f, and either of the level that is asked for or seen by who signed the line around it; or a later attempt of its step: see
+// [Session.again].
 func (p passes) undo(command uint64, f *receipts.Entry) bool {
 	undone, known := p.undone[f.Seq]
 	if known {

@@ -9,6 +9,36 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
+// TestReasons has acceptances of a failure of which one counts: the result names nobody else.
+func TestReasons(t *testing.T) {
+	boss, keys := newSigner(t)
+	trust := func(m *maker, by string, failures ...receipts.Hash) {
+		m.add(&receipts.Trust{Version: 1, What: receipts.TrustFlaky, Receipts: failures, Reason: "x", By: by, Timestamp: m.now()})
+	}
+	probe := newMaker(t)
+	probe.sign, probe.n = boss, 1
+	f := probe.receipt(failing)
+	m := newMaker(t)
+	m.sign = boss
+	trust(m, "mallory, before it failed", f)
+	if m.receipt(failing) != f {
+		t.Fatal("the failure has another hash")
+	}
+	other := m.receipt(of("other"))
+	m.signCheckpoint(boss)
+	m.sign = nil
+	trust(m, "mallory, without a key", f)
+	m.sign = boss
+	trust(m, "ann, another one", other)
+	trust(m, "ann", f)
+	m.gate([]receipts.Hash{m.receipt()})
+	m.signCheckpoint(boss)
+	r := ask(t, m.open(Options{Keys: keys}), asked())
+	if want := []string{`accepted by ann: "x"`}; r.Verdict != Verified || !slices.Equal(r.Accepted, want) {
+		t.Errorf("%s\n%q\nwant %q", told(r), r.Accepted, want)
+	}
+}
+
 // TestLastWord has a command fail on the tree before and after it passed.
 func TestLastWord(t *testing.T) {
 	settled := func(m *maker, status receipts.Status) {

@@ -232,9 +232,6 @@ func (s *Session) Checkpoint() (receipts.Checkpoint, []byte, error) {
 	return s.head, []byte(s.head.Text()), nil
 }
 
-// Audited returns how many records were read, and not remembered.
-func (s *Session) Audited() int64 { return s.head.Count - s.start }
-
 // A row is a record with what is computed of it.
 type row struct {
 	Raw

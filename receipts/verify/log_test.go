@@ -91,6 +91,9 @@ type recorder interface {
 // add appends a record and returns its hash.
 func (m *maker) add(b recorder) receipts.Hash {
 	m.t.Helper()
+	if g, ok := b.(*receipts.Gate); ok && m.sign != nil && g.Signer == "" {
+		g.Signer = m.sign.ID() // as each store does
+	}
 	rec, err := b.Record()
 	if err != nil {
 		m.t.Fatal(err)
@@ -122,6 +125,9 @@ func (m *maker) again(recs []Raw) {
 		m.put(r)
 	}
 }
+
+// audited returns how many records were read, and not remembered.
+func (s *Session) audited() int64 { return s.head.Count - s.start }
 
 func (m *maker) head() receipts.Checkpoint {
 	m.t.Helper()

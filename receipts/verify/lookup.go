@@ -228,17 +228,17 @@ func receipt(e *receipts.Entry) *receipts.Receipt {
 	return r
 }
 
-// accepted reports whether a failure was accepted by a record of no lower level, and of no lower one than level, after
-// it: a producer without a key cannot accept a failure that a key has signed, or one in a run that a signed line started.
-func (s *Session) accepted(failures []*receipts.Entry, level int) map[receipts.Hash]bool {
-	if len(failures) == 0 {
-		return nil
-	}
+// acceptances returns, for each of the failures that was accepted, the records that accept it: those after it of no lower level than it, and of no
+// lower one than level. A producer without a key cannot accept a failure that a key has signed, or one in a run that a signed line started.
+func (s *Session) acceptances(failures []*receipts.Entry, level int) map[receipts.Hash][]*receipts.Trust {
 	want := make(map[uint64]bool, len(failures))
 	for _, f := range failures {
 		want[short(f.SHA)] = true
 	}
-	list := make(map[receipts.Hash]bool)
+	list := make(map[receipts.Hash][]*receipts.Trust)
+	if len(failures) == 0 {
+		return list
+	}
 	said := s.index.speaking(want)
 	for _, f := range failures {
 		for _, seq := range said[short(f.SHA)] {
@@ -251,11 +251,16 @@ func (s *Session) accepted(failures []*receipts.Entry, level int) map[receipts.H
 			}
 			t, ok := body(by).(*receipts.Trust)
 			if ok && t.What == receipts.TrustFlaky && by.Level >= max(f.Level, level) && seq > f.Seq && slices.Contains(t.Receipts, f.SHA) {
-				list[f.SHA] = true
+				list[f.SHA] = append(list[f.SHA], t)
 			}
 		}
 	}
 	return list
+}
+
+// accepted reports whether the failure f was accepted: see acceptances.
+func (s *Session) accepted(f *receipts.Entry, level int) bool {
+	return len(s.acceptances([]*receipts.Entry{f}, level)) > 0
 }
 
 // A history has the records of the log about some trees: of commands that began on them, and of commands that left them.
@@ -506,7 +511,8 @@ func (s *Session) sinceBegin(e *receipts.Entry) int64 {
 	return max(0, e.Seq-unordered)
 }
 
-// again returns the pass of a later attempt of the step of a failure, of no lower level; nil if there is none.
+// again returns the pass of a later attempt of the step of a failure, under its binding and of no lower level; nil if there is none.
+// Under no binding, or another one, a pass did not have to meet what the failure had to.
 func (s *Session) again(f *receipts.Entry, w *within) *receipts.Entry {
 	r, on := receipt(f), w.stand(f)
 	command, of := s.index.at(f.Seq).command, s.ofRun(r.Run)
@@ -519,7 +525,7 @@ func (s *Session) again(f *receipts.Entry, w *within) *receipts.Entry {
 		if e == nil {
 			return nil
 		}
-		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && e.Level >= f.Level && w.believed(e) && on.holds(w.stand(e)) && answerOf(e) == yes {
+		if p := receipt(e); p != nil && p.Run == r.Run && p.Step == r.Step && p.Command == r.Command && p.Attempt > r.Attempt && e.Level >= f.Level && (rules{}).heldTo(p, r) && w.believed(e) && on.holds(w.stand(e)) && answerOf(e) == yes {
 			return e
 		}
 	}
@@ -623,7 +629,7 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 								if e != nil {
 									add(e)
 								}
-								return e != nil || s.accepted([]*receipts.Entry{f}, receipts.LevelHash)[f.SHA]
+								return e != nil || s.accepted(f, receipts.LevelHash)
 							})
 							add(passes...)
 						}

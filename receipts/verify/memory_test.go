@@ -39,7 +39,7 @@ func TestMemory(t *testing.T) {
 			m.run(fmt.Sprint("r-", i))
 		}
 		s := m.remember(f, Options{})
-		if got, want := s.Audited(), int64(len(m.log.recs))-before; got != want {
+		if got, want := s.audited(), int64(len(m.log.recs))-before; got != want {
 			t.Fatalf("round %d: %d records were read; %d are new", i, got, want)
 		}
 		whole := m.open(Options{})
@@ -52,8 +52,8 @@ func TestMemory(t *testing.T) {
 			}
 		}
 	}
-	if s := m.remember(f, Options{}); s.Audited() != 0 {
-		t.Errorf("%d records were read", s.Audited())
+	if s := m.remember(f, Options{}); s.audited() != 0 {
+		t.Errorf("%d records were read", s.audited())
 	}
 }
 
@@ -215,8 +215,8 @@ func TestMemoryDamaged(t *testing.T) {
 		if err := s.Save(mem); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		if s := m.open(Options{Memory: recollect(t, g)}); s.Audited() != 0 {
-			t.Errorf("%s: %d records are not remembered after it was saved", what, s.Audited())
+		if s := m.open(Options{Memory: recollect(t, g)}); s.audited() != 0 {
+			t.Errorf("%s: %d records are not remembered after it was saved", what, s.audited())
 		}
 		g.Close()
 	}
@@ -251,8 +251,8 @@ func TestMemoryTorn(t *testing.T) {
 		m.fill(3)
 		m.remember(f, Options{})
 		tear(t, f)
-		if s := m.remember(f, Options{}); s.Audited() != 3 {
-			t.Errorf("%d records were read, want the last 3", s.Audited())
+		if s := m.remember(f, Options{}); s.audited() != 3 {
+			t.Errorf("%d records were read, want the last 3", s.audited())
 		}
 	}
 	n := newMaker(t)
@@ -278,8 +278,8 @@ func TestMemoryRemade(t *testing.T) {
 		}
 		mem := recollect(t, f)
 		s := m.open(Options{Memory: mem, MemoryKept: true})
-		if s.Audited() != int64(3*saves) {
-			t.Fatalf("%d records were read", s.Audited())
+		if s.audited() != int64(3*saves) {
+			t.Fatalf("%d records were read", s.audited())
 		}
 		clear(s.edge) // without which there is no header
 		if err := s.Save(mem); err == nil {
@@ -347,8 +347,8 @@ func TestMemoryParts(t *testing.T) {
 	}
 	audited := m.remember(f, Options{})
 	recalled := m.open(Options{Memory: recollect(t, f)})
-	if info, err := f.Stat(); err != nil || info.Size() < 2*readPart || recalled.Audited() != 0 {
-		t.Fatal(err, info.Size(), recalled.Audited())
+	if info, err := f.Stat(); err != nil || info.Size() < 2*readPart || recalled.audited() != 0 {
+		t.Fatal(err, info.Size(), recalled.audited())
 	}
 	if !slices.Equal(recalled.index.marks, audited.index.marks) || !slices.Equal(recalled.index.refs, audited.index.refs) {
 		t.Error("what is recalled is not what was audited")
@@ -368,8 +368,8 @@ func TestMemoryGeneration(t *testing.T) {
 	for range 3 { // which would go on from generation 0, below that of the header
 		m.remember(f, Options{})
 	}
-	if s := m.open(Options{Memory: recollect(t, f)}); s.Audited() != 0 {
-		t.Errorf("%d records are not remembered", s.Audited())
+	if s := m.open(Options{Memory: recollect(t, f)}); s.audited() != 0 {
+		t.Errorf("%d records are not remembered", s.audited())
 	}
 }
 

@@ -265,9 +265,14 @@ func belowText(n int) string {
 	return fmt.Sprintf("the newest %d are not", n)
 }
 
-// maxNear bounds how many gates about other trees are looked at for the one that says
-// best what is missing. None of them can answer the query.
+// maxNear bounds how many gates about other trees are read for the one that says best what is missing. None of them can answer the query.
 const maxNear = 64
+
+// weaker reports whether the record at seq is below the level that is asked for, by its mark: each writer with a key names it in the record.
+// Without it anybody who can write the store could make a question read as many records as he likes.
+func (s *Session) weaker(q Query, seq int64) bool {
+	return q.Level > receipts.LevelHash && s.index.at(seq).signer == 0
+}
 
 // nearest returns the newest final gate of the project under the trusted rules, or, if there
 // is not one among the newest, the newest of all. below counts gates of a lower level.
@@ -277,8 +282,12 @@ func (s *Session) nearest(q Query, below *int) *receipts.Entry {
 		if m := s.index.at(seq); m.kind != kindGate || m.flags&flagFinal == 0 {
 			continue
 		}
+		if s.weaker(q, seq) {
+			*below++
+			continue
+		}
 		e := s.entry(seq)
-		if e == nil {
+		if n++; e == nil {
 			return nil
 		}
 		if e.Level < q.Level {
@@ -288,7 +297,6 @@ func (s *Session) nearest(q Query, below *int) *receipts.Entry {
 		if s.ofPart(e) {
 			continue
 		}
-		n++
 		g, ok := body(e).(*receipts.Gate)
 		if ok && g.Place == q.Place && (q.Matrix.IsZero() || g.Matrix == q.Matrix) {
 			return e

@@ -52,8 +52,12 @@ func (s *Session) undoes(p passed, f *receipts.Entry) bool {
 	return p.Entry != nil && !s.later(f, p.Entry) && p.level >= f.Level
 }
 
-// maxScoped bounds how many failures since a full run are read.
-const maxScoped = 4096
+const (
+	// maxScoped bounds how many failures since a full run are read, and how many gates.
+	maxScoped = 4096
+	// maxFull bounds how many gates of the level that is asked for are judged as full runs, or as passes since.
+	maxFull = 64
+)
 
 // holds reports whether a pass, or a failure, of r is about the present files: r only read, and the files that
 // its binding names are the present ones, or all files are.
@@ -98,12 +102,12 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool, each bool) bool) (
 	// Keyed by Rest, the digest of the files that no line names: a pass with another Rest does not count. The zero
 	// key holds passes on exactly the present tree.
 	passes := make(map[receipts.Hash]map[line]passed)
-	for seq, n := s.index.len()-1, 0; seq >= 0 && n < maxNear; seq-- {
-		if s.index.at(seq).kind != kindGate {
+	for seq, n, read := s.index.len()-1, 0, 0; seq >= 0 && n < maxFull && read < maxScoped; seq-- {
+		if s.index.at(seq).kind != kindGate || s.weaker(q, seq) {
 			continue
 		}
 		e := s.entry(seq)
-		if e == nil || s.stopped() {
+		if read++; e == nil || s.stopped() {
 			return nil, miss{}
 		}
 		if e.Level < q.Level {
@@ -278,7 +282,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 			}
 		case no:
 			note(e, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry, Inner: under != nil, By: under}, e,
-				s.accepted([]*receipts.Entry{e}, q.Level)[e.SHA], func() bool { return !s.undoes(p, e) }))
+				s.accepted(e, q.Level), func() bool { return !s.undoes(p, e) }))
 		}
 	}
 	// A failure on exactly the present files counts, however old it is and under any binding, as for a gate over them.
@@ -299,17 +303,17 @@ func (s *Session) failures(q Query, b *basis) bool {
 	h := s.historyOf(all, nil, below, *q.Tree)
 	for command, lines := range inner {
 		failures := h.ends(command, no, q.Level, make(map[int64]bool))
-		accepted := s.accepted(failures, q.Level)
+		accepted := s.acceptances(failures, q.Level)
 		for _, f := range failures {
 			for _, l := range lines {
 				p := b.passes[l]
-				note(f, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry}, f, accepted[f.SHA], func() bool { return !s.undoes(p, f) }))
+				note(f, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry}, f, accepted[f.SHA] != nil, func() bool { return !s.undoes(p, f) }))
 			}
 		}
 	}
 	for command, members := range commands {
 		failures := h.ends(command, no, q.Level, make(map[int64]bool))
-		accepted := s.accepted(failures, q.Level)
+		accepted := s.acceptances(failures, q.Level)
 		for _, f := range failures {
 			if counted[f.Seq] {
 				continue
@@ -317,7 +321,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 			for _, m := range members {
 				if l := lineOf(m); !rules.others(m, receipt(f)) {
 					p := b.passes[l]
-					note(f, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry}, f, accepted[f.SHA], func() bool { return !s.undoes(p, f) }))
+					note(f, l, s.weigh(q, rules, below, Leaf{Entry: p.Entry}, f, accepted[f.SHA] != nil, func() bool { return !s.undoes(p, f) }))
 				}
 			}
 		}

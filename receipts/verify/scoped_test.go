@@ -368,7 +368,7 @@ func TestScoped(t *testing.T) {
 			m.since()
 			m.signCheckpoint(boss)
 			m.sign = nil
-			for range 2 * maxNear {
+			for range 2 * maxFull {
 				m.gate([]receipts.Hash{m.receipt(on(treeC), about(receipts.Hash{9}))}, over(treeC))
 			}
 		}, signed, Scoped},
@@ -709,6 +709,35 @@ func TestScopedInner(t *testing.T) {
 					t.Errorf("place %q, fails %v, require %v: %s; want %s", place, fails, require, told(res), want)
 				}
 			}
+		}
+	}
+}
+
+// TestScopedInnerInputs: the inputs of a line say nothing of another command that failed below it, whatever ran with others.
+func TestScopedInnerInputs(t *testing.T) {
+	for _, n := range []byte{1, 2} {
+		m := newMaker(t)
+		deep := func(run string, inputs byte, change ...func(*receipts.Receipt)) receipts.Hash {
+			return m.receipt(append([]func(*receipts.Receipt){of("deep"), func(r *receipts.Receipt) {
+				r.Run, r.Place, r.Inputs = run, receipts.Text("a"), receipts.Hash{inputs}
+			}}, change...)...)
+		}
+		m.run("r-1")
+		m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		inner := deep("r-2", 2)
+		in := m.gate([]receipts.Hash{inner}, func(g *receipts.Gate) { g.Run, g.Parent, g.Place = "r-2", "r-1/1", receipts.Text("a") })
+		list := []receipts.Hash{m.receipt(about(lintFiles)), m.receipt(of("vet"), about(vetBefore), func(r *receipts.Receipt) { r.Step = "2" })}
+		m.gate(list, beside(rest), func(g *receipts.Gate) { g.Nested = []receipts.Hash{in} })
+		m.since()
+		q := scopedQuery(func(q *Query) {
+			q.Require, q.Inputs = asked().Require, map[string]receipts.Hash{"check_deep": {2}}
+		})
+		if res := ask(t, m.open(Options{}), q); res.Verdict != Scoped {
+			t.Fatal(told(res))
+		}
+		deep("r-9", n, on(treeB), failing)
+		if res := ask(t, m.open(Options{}), q); res.Verdict != Stale {
+			t.Errorf("it failed with the inputs %d: %s", n, told(res))
 		}
 	}
 }

@@ -22,14 +22,15 @@ const (
 // A word is a failure, and what it says of one pass of its command.
 type word struct {
 	*receipts.Entry
-	same bool // it is on the files of the pass, and not on those of the gate alone
+	same     bool // it is on the files of the pass, and not on those of the gate alone
+	accepted []*receipts.Trust
 	weight
 }
 
-// A failures has those of one command, and which of them were accepted.
+// A failures has those of one command, and what accepted them.
 type failures struct {
 	list     []*receipts.Entry
-	accepted map[receipts.Hash]bool
+	accepted map[receipts.Hash][]*receipts.Trust
 }
 
 // words returns, in the order of the log, what the failures of m's command say of the pass m: those that are about its files or about those of the
@@ -43,7 +44,7 @@ func (p passes) words(q Query, m Leaf, h *history, aside map[int64]bool) (list [
 	all, known := p.failures[key]
 	if !known {
 		all.list = h.ends(key, no, p.within.level, aside)
-		all.accepted = p.s.accepted(all.list, p.within.level)
+		all.accepted = p.s.acceptances(all.list, p.within.level)
 		p.failures[key] = all
 	}
 	p.s.weighed += len(all.list)
@@ -52,7 +53,8 @@ func (p passes) words(q Query, m Leaf, h *history, aside map[int64]bool) (list [
 		if !about {
 			continue
 		}
-		list = append(list, word{f, same, p.s.weigh(q, p.rules, p.within, m, f, all.accepted[f.SHA], func() bool {
+		accepted := all.accepted[f.SHA]
+		list = append(list, word{f, same, accepted, p.s.weigh(q, p.rules, p.within, m, f, accepted != nil, func() bool {
 			return (!same || p.s.later(f, m.Entry)) && !p.undo(key, f)
 		})})
 	}

@@ -17,8 +17,8 @@ import (
 // refuses to begin where a file that decides what passes in it is not among them ([Foreign]): nobody who judges the outer run
 // would see that file change.
 //
-// Nothing is read from a tool's words, so it does not matter how a command comes to start a run. Not known is a
-// run that is started without the variable; a binding whose inner runs decide nothing sets it to the empty string.
+// Nothing is read from a tool's words, so it does not matter how a command comes to start a run. A run that is started
+// without the variable is not checked; a binding whose inner runs decide nothing sets it to the empty string.
 const Variable = "DIALECT_RULES"
 
 // maxOuter bounds how many files are handed on: an environment has room for so many.

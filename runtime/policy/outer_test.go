@@ -29,6 +29,17 @@ func scriptOf(path, content string) plan.Script {
 	return plan.Script{Name: path, Path: path, SHA256: hex.EncodeToString(sum[:])}
 }
 
+// A file that neither run can read is not of the outer rules: it has no digest that could be compared.
+func TestForeignUnread(t *testing.T) {
+	root := t.TempDir()
+	m := rulesOf(root, "routing.toml=x", "pinned=")
+	m.Files[1].SHA256, m.Files[1].Problem = [32]byte{}, "permission denied"
+	names, _, err := policy.Foreign(policy.Outer(m, root), m, plan.Script{Name: "-e"})
+	if err != nil || !slices.Equal(names, []string{"pinned"}) {
+		t.Errorf("%v, %v", names, err)
+	}
+}
+
 // A run that a line started is of the outer rules only if each file that decides it is there, under its name and with its content.
 func TestForeign(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())

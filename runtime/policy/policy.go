@@ -151,9 +151,10 @@ func (b *Baseline) Same(m plan.Matrix) bool {
 	}
 	for _, f := range m.Files {
 		text, err := b.ReadFile(f.Path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && f.Absent:
-		case err != nil, f.Absent, f.Problem != "", sha256.Sum256(text) != f.SHA256:
+		if errors.Is(err, fs.ErrNotExist) && f.Absent {
+			continue
+		}
+		if err != nil || sha256.Sum256(text) != f.SHA256 { // zero where it was absent or not read; Compare says what else is wrong with a file
 			return false
 		}
 	}
@@ -184,24 +185,24 @@ type State struct {
 	apart string // a complaint that the files are those of another working tree; see [State.At]
 }
 
-// Has reports whether the baseline is a commit, and has something at an absolute path, a link
-// included, or cannot say.
+// Has reports whether the baseline is a commit, and has a file at an absolute path, or through links below its root that lead to
+// one, or cannot say.
 func (b *Baseline) Has(path string) bool {
 	has, err := b.Look(path)
 	return has || err != nil
 }
 
-// Look is [Baseline.Has] where it cannot say: the error is why, such as a submodule that is not checked out.
+// Look is like [Baseline.Has], and returns an error where that says true since it cannot look: of a submodule that is not checked out.
 func (b *Baseline) Look(path string) (has bool, err error) {
 	if b.look == nil {
 		return false, nil
 	}
 	f, err := b.look(path)
-	return f.File || len(f.Links) > 0, err
+	return f.File, err
 }
 
-// IsPinned reports whether the user has pinned a project at root. A pin that cannot be read
-// counts: it is there.
+// IsPinned reports whether the user has pinned a project at root. A pin that cannot be read counts: it is there. Where the folder of pins
+// cannot be found, or looked into, it is false: [Load] returns why.
 func IsPinned(root string) bool {
 	file, err := path(root)
 	if err != nil {
@@ -300,7 +301,7 @@ func (s State) At(root string) State {
 	return s
 }
 
-// Apart reports whether that is the complaint.
+// Apart reports whether the only complaint is that the files belong to another working tree.
 func (s State) Apart() bool { return s.Elsewhere == "" && s.apart != "" }
 
 // Name is the state in the words of a gate receipt.

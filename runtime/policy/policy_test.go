@@ -126,7 +126,7 @@ func TestCheck(t *testing.T) {
 	check(t, m, "base", "changed", "not that of base: Makefile differs") // what is named goes before the pin
 	write(t, m, "# two\n"+matrix)
 	write(t, filepath.Join(dir, "absent"), "here now\n")
-	check(t, m, "", "changed", "absent is not in it (test_it pins it), routing.toml differs")
+	check(t, m, "", "changed", "the matrix is not that of the pin of "+pin.At.Format(time.DateOnly)+": absent is not in it (test_it pins it), routing.toml differs")
 	os.Remove(filepath.Join(dir, "Makefile"))
 	check(t, m, "", "changed", "Makefile is gone")
 
@@ -659,6 +659,30 @@ func TestPinAndLinks(t *testing.T) {
 	sh(t, filepath.Dir(dir), "ln -sfn "+dir+".copy "+other)
 	if s, err := state(t, filepath.Join(other, "routing.toml"), ""); err == nil || !strings.Contains(err.Error(), "it now links to") {
 		t.Errorf("%+v, %v", s, err)
+	}
+	if !IsPinned(other) {
+		t.Error("a link that leads elsewhere now is not pinned")
+	}
+	// Once its pin is removed there is nothing that the link could contradict.
+	sh(t, filepath.Dir(dir), "ln -sfn "+dir+".moved "+other)
+	if there, err := Remove(other); !there || err != nil {
+		t.Errorf("%v, %v", there, err)
+	}
+	sh(t, filepath.Dir(dir), "ln -sfn "+dir+".copy "+other)
+	if p, err := Load(other); p != nil || err != nil || IsPinned(other) {
+		t.Errorf("after its pin was removed: %v, %v, pinned %v", p, err, IsPinned(other))
+	}
+}
+
+// TestPlaceOfPin compares with a pin of other files than the matrix: it still says in which working tree the project counts. Where nothing says in which
+// one the files are, nothing contradicts it.
+func TestPlaceOfPin(t *testing.T) {
+	_, m := project(t, false)
+	present := load(t, m, nil)
+	b := &Baseline{Kind: Pinned, Name: "the pin", root: "/tree"}
+	s := b.Compare(present, plan.Matrix{Root: present.Root, Path: present.Path, Files: []plan.File{{Path: present.Path, Name: "routing.toml", Absent: true}}})
+	if !s.At("/elsewhere").Apart() || s.At("/tree").Apart() || s.At("").Apart() {
+		t.Errorf("%q, %q, %q", s.At("/elsewhere").Complaint(), s.At("/tree").Complaint(), s.At("").Complaint())
 	}
 }
 
