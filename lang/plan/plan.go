@@ -68,6 +68,7 @@ type Matrix struct {
 	Name   string // as the user would name it, for messages
 	Path   string // absolute
 	Root   string // absolute directory of the root matrix: tools run here
+	Folder string // absolute: the nearest routing.toml for it decides Root; empty where the path of the matrix does
 	SHA256 string // over the matrix, all that it extends and the pinned files, 64 hex digits
 
 	Files  []File   // what the rules are made of, sorted by path

@@ -92,7 +92,7 @@ func Matrix(m *routing.Matrix) plan.Matrix {
 			env[b.Name] = string(sum[:])
 		}
 	}
-	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Clean: m.Clean, Inputs: patterns(m, func(b *routing.Binding) []string { return b.Inputs }), Scopes: patterns(m, scope), Retries: retries, Env: env}
+	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, Folder: m.Folder, SHA256: m.SHA256, Files: files, Caches: m.Caches, Clean: m.Clean, Inputs: patterns(m, func(b *routing.Binding) []string { return b.Inputs }), Scopes: patterns(m, scope), Retries: retries, Env: env}
 }
 
 // bent reports whether a variable was set to another value than the matrix gives it: what runs then is not what the two files say.

@@ -157,10 +157,8 @@ func below(dir, name string) string {
 // innerMatrix takes in the matrix that is named, or else the nearest one for dir, and all that it consists of. It returns
 // nil if there is none in the folder of the outermost matrix.
 func (l *loader) innerMatrix(dir, named string) *Matrix {
-	path := named
-	if path == "" {
-		path = l.nearest(dir)
-	}
+	nearest := l.nearest(dir)
+	path := cmp.Or(named, nearest)
 	switch {
 	case path == "":
 		return nil
@@ -173,8 +171,11 @@ func (l *loader) innerMatrix(dir, named string) *Matrix {
 		return nil
 	}
 	root := filepath.Dir(path)
-	if filepath.Base(path) != FileName {
-		root = l.m.Root // as it is named from there
+	if filepath.Base(path) != FileName { // as the inner run has it: that of the project that dir is in
+		root = l.o.nest.root
+		if nearest != "" {
+			root = filepath.Dir(nearest)
+		}
 	}
 	m, _ := Load(path, l.name(path), Options{Root: root, nest: l.o.nest, ReadFile: func(path string) ([]byte, error) {
 		i, read := l.at[path]

@@ -196,3 +196,34 @@ func TestInnerDeep(t *testing.T) {
 		t.Errorf("%d files are read, %.0f allocations", reads, n)
 	}
 }
+
+// TestInnerNamedRoot: the nearest routing.toml for an inner script decides where the tools of the matrix run that is named for it, and what its pins
+// are relative to.
+func TestInnerNamedRoot(t *testing.T) {
+	const tool = `tool = "dialect run --routing ci/checks.toml ci/q.dlct"`
+	files := map[string]string{
+		"ci/q.dlct": "Check with a\n", "ci/checks.toml": "[commands.check_a]\nverb = \"check\"\nnoun = \"a\"\ntool = \"sh t.sh\"\npins = [\"t.sh\"]\n",
+		"t.sh": "true\n", "ci/t.sh": "true\n",
+	}
+	pinned := func(m *routing.Matrix) (names []string) {
+		for _, f := range m.Read {
+			if f.Pin && !f.Absent {
+				names = append(names, f.Name)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	before := inner(t, tool, files)
+	if got, want := pinned(before), []string{"ci/checks.toml", "ci/q.dlct", "t.sh"}; !slices.Equal(got, want) {
+		t.Errorf("at the root: %q, want %q", got, want)
+	}
+	files["ci/routing.toml"] = ""
+	after := inner(t, tool, files)
+	if got, want := pinned(after), []string{"ci/checks.toml", "ci/q.dlct", "ci/routing.toml", "ci/t.sh"}; !slices.Equal(got, want) {
+		t.Errorf("with a root of its own: %q, want %q", got, want)
+	}
+	if before.SHA256 == after.SHA256 {
+		t.Error("another root gives the same digest")
+	}
+}

@@ -23,6 +23,7 @@ type Matrix struct {
 	Name   string // as the user named it
 	Path   string // absolute
 	Root   string // absolute: tools run here. The directory of Path, unless Options.Root says otherwise
+	Folder string // see [plan.Matrix]; who loads the matrix sets it
 	SHA256 string // see the package doc; 64 hex digits
 
 	Files      []*diag.Source // all that was read, in the order of loading: core first, then the root, then what has its MCP servers

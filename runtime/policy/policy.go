@@ -52,6 +52,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -237,6 +238,7 @@ func (b *Baseline) Compare(present, trusted plan.Matrix) State {
 	old, now := byPath(trusted.Files), byPath(present.Files)
 	if b.Kind == Pinned || there(old[present.Path]) {
 		s.root = b.root
+		s.Elsewhere = b.moved(present)
 	}
 	for _, f := range slices.Concat(present.Files, trusted.Files) {
 		was, is := old[f.Path], now[f.Path]
@@ -270,6 +272,29 @@ func (b *Baseline) Compare(present, trusted plan.Matrix) State {
 		s.Unknown = "the same files give another matrix"
 	}
 	return s
+}
+
+// moved says which routing.toml gives the project of a matrix with another name a root that it does not have in the baseline: one that the baseline
+// has is gone, or one is new. No file of the matrix differs then, and its tools run elsewhere.
+func (b *Baseline) moved(m plan.Matrix) string {
+	if m.Folder == "" || b.look == nil {
+		return ""
+	}
+	for at := range regular.Above(m.Folder) {
+		path := filepath.Join(at, plan.MatrixFile)
+		has, err := b.Look(path)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("it is not known whether %s has %s, which would make %s the root of %s: %v", b.Name, place.Short(path), place.Short(at), place.Short(m.Path), err)
+		case at == m.Root && !has && !place.Same(at, b.root):
+			return fmt.Sprintf("%s is new: it makes %s the root of %s, and %s does not have it", place.Short(path), place.Short(at), place.Short(m.Path), b.Name)
+		case at == m.Root:
+			return ""
+		case has:
+			return fmt.Sprintf("%s is gone: %s has it, so that %s is the root of %s there", place.Short(path), b.Name, place.Short(at), place.Short(m.Path))
+		}
+	}
+	return ""
 }
 
 func byPath(files []plan.File) map[string]*plan.File {

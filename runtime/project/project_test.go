@@ -541,12 +541,15 @@ func TestRoot(t *testing.T) {
 	base := t.TempDir()
 	for name, text := range map[string]string{
 		"p/routing.toml": "", "p/ci/strict.toml": "", "p/sub/a": "", "p/sub/routing.toml.d/x": "", "q/routing.toml": "",
-		"repo/.git/HEAD": "", "repo/tools/x.toml": "", "repo/deep/a": "", "none/a": "", "shared.toml": "",
+		"repo/tools/x.toml": "", "repo/deep/a": "", "repo/deep/.git/none": "", "none/a": "", "shared.toml": "",
 	} {
 		path := filepath.Join(base, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if out, err := exec.Command("git", "init", "--quiet", filepath.Join(base, "repo")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	for _, c := range []struct{ dir, matrix, want string }{
 		{"p/sub", "", "p"},

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,7 @@ func LoadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 		return nil, nil, Gone(dir, err)
 	}
 	m, l := routing.Load(path, name, routing.Options{Root: RootOf(dir, path)})
+	m.Folder = rootFolder(dir, path)
 	return m, HideNamed(l, m, nil), nil
 }
 
@@ -66,18 +68,38 @@ func LoadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 // root is that of the project that dir is in, by its routing.toml, else by its repository; if dir is
 // in neither, it is the folder of the matrix.
 func RootOf(dir, path string) string {
-	if filepath.Base(path) == routing.FileName {
+	own, _ := routing.Find(dir)
+	return rootOf(dir, path, own)
+}
+
+// rootOf is [RootOf] where own is the nearest routing.toml for dir; empty for none.
+func rootOf(dir, path, own string) string {
+	folder := rootFolder(dir, path)
+	switch {
+	case folder == "":
 		return filepath.Dir(path)
-	}
-	if own, err := routing.Find(dir); err == nil {
+	case own != "":
 		return filepath.Dir(own)
 	}
-	if abs, err := filepath.Abs(dir); err == nil {
-		if top := place.Repository(abs); place.Exists(filepath.Join(top, ".git")) {
-			return top
-		}
+	return cmp.Or(top(folder), filepath.Dir(path))
+}
+
+// rootFolder returns dir, absolute, if what is there decides the root for the matrix at path, and not the name of the matrix.
+func rootFolder(dir, path string) string {
+	if filepath.Base(path) == routing.FileName {
+		return ""
 	}
-	return filepath.Dir(path)
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	return abs
+}
+
+// top returns the root of the worktree that dir, absolute, is in, as snapshots have it: git decides what a repository is. It is empty where there is none.
+func top(dir string) string {
+	r, _ := git.Discover(context.Background(), nil, dir) // with an error it has a root, too
+	return r.Root
 }
 
 // LoadMatrixOf is [LoadMatrix] with the bytes that the commit rev has: of the nearest matrix in the
@@ -92,7 +114,7 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 		root = RootOf(dir, path)
 	}
 	if abs, e := filepath.Abs(dir); e == nil {
-		if top := place.Repository(abs); place.Exists(filepath.Join(top, ".git")) && !within(top, root) { // the commit is one of the repository, and not of what is above it
+		if top := top(abs); top != "" && !within(top, root) { // the commit is one of the repository, and not of what is above it
 			root = dir
 			if err == nil && name == "" {
 				err = fmt.Errorf("%w in %s or any folder above it in its repository; %s lies above that, and no commit has it", routing.ErrNotFound, place.Short(abs), shown)
@@ -104,25 +126,26 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 		return nil, nil, nil, cerr
 	}
 	at := ""
-	if name == "" {
+	if name == "" || rootFolder(dir, path) != "" {
 		if at, cerr = nearestIn(ctx, c, dir); cerr != nil {
 			return c, nil, nil, cerr
 		}
 	}
 	switch {
-	case at != "":
+	case name == "" && at != "":
 		path, shown = at, place.Short(at)
 	case err != nil:
 		return c, nil, nil, err
 	}
 	outside := make(map[string]bool)
-	m, findings := routing.Load(path, shown, routing.Options{Root: RootOf(dir, path), ReadFile: func(path string) ([]byte, error) {
+	m, findings := routing.Load(path, shown, routing.Options{Root: rootOf(dir, path, at), ReadFile: func(path string) ([]byte, error) {
 		if f, err := c.Lookup(ctx, path); err == nil && f.Outside {
 			outside[path] = true
 			return routing.ReadFile(path)
 		}
 		return c.ReadFile(ctx, path)
 	}})
+	m.Folder = rootFolder(dir, path)
 	for i := range m.Read {
 		m.Read[i].Own = !outside[m.Read[i].Path]
 	}
@@ -257,6 +280,8 @@ func Trusted(ctx context.Context, run git.Runner, m *routing.Matrix, base, dir s
 		if state.Elsewhere, state.Above = elsewhere(b, m, state, base, dir); state.Elsewhere == "" {
 			state.Elsewhere = nearer(ctx, run, m, dir)
 		}
+	} else if m.Folder != "" && state.Elsewhere == "" {
+		state.Elsewhere = unpinned(m, base)
 	}
 	return trusted, b, state, nil
 }
@@ -369,6 +394,18 @@ func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, 
 		}
 	}
 	return "", ""
+}
+
+// unpinned says, without a base, that the user pinned a project for the folder that decides the root of m, and m has another root, which has no pin.
+func unpinned(m *routing.Matrix, base string) string {
+	pinned, nearer := policy.IsPinned(m.Root), true
+	for at := range regular.Above(m.Folder) {
+		nearer = nearer && at != m.Root
+		if base == "" && at != m.Root && (nearer || !pinned) && policy.IsPinned(at) {
+			return fmt.Sprintf("you pinned the project at %s, but the root of %s is %s: a %s there is new, or gone; if it is meant so, run `dialect trust --routing %s`", at, place.Short(m.Path), m.Root, routing.FileName, place.Short(m.Path))
+		}
+	}
+	return ""
 }
 
 // nearer says that a repository between dir and m has a matrix of its own for dir, which is gone, or may have one: files above a repository are not

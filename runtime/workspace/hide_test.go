@@ -591,6 +591,82 @@ func TestRepositoryOfAnotherUser(t *testing.T) {
 	}
 }
 
+// TestPartsOfAnotherUser: a repository is another user's as soon as a part of it is that says which programs git runs: the directory that a .git file
+// or a link names, the one that worktrees share, a file of configuration.
+func TestPartsOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	for name, give := range map[string]func(r *repo) []string{ // makes files of r, and returns those that are given away
+		"the config": func(r *repo) []string { return []string{".git/config"} },
+		"what a link leads to": func(r *repo) []string {
+			r.do(os.Rename(r.path(".git"), r.path("other")))
+			r.do(os.Symlink("other", r.path(".git")))
+			return []string{"other"}
+		},
+		"a config that is a link": func(r *repo) []string {
+			r.do(os.Rename(r.path(".git/config"), r.path("other")))
+			r.do(os.Symlink("../other", r.path(".git/config")))
+			return []string{"other"}
+		},
+		"the config of a worktree": func(r *repo) []string { r.write(".git/config.worktree", ""); return []string{".git/config.worktree"} },
+		"what a file names": func(r *repo) []string {
+			r.do(os.Rename(r.path(".git"), r.path("other")))
+			r.write(".git", "gitdir: other\n")
+			return []string{"other"}
+		},
+		"what worktrees share": func(r *repo) []string {
+			r.do(os.Rename(r.path(".git"), r.path("common")))
+			r.do(os.MkdirAll(r.path("own"), 0o700))
+			r.do(os.Rename(r.path("common/HEAD"), r.path("own/HEAD")))
+			r.do(os.Rename(r.path("common/index"), r.path("own/index")))
+			r.write("own/commondir", "../common\n")
+			r.write(".git", "gitdir: own\n")
+			return []string{"common"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			r.git("config", "filter.evil.clean", "touch "+r.path("ran")+"; cat")
+			r.write("a", "a")
+			r.git("add", "a")
+			r.write(".gitattributes", "a filter=evil\n")
+			r.write(".gitignore", "other\ncommon\nown\n")
+			for _, name := range give(r) {
+				r.do(os.Chown(r.path(name), 65534, 65534))
+			}
+			if s := r.take(Options{}); s.Tree != "" || !strings.Contains(s.Reason, "filter.evil.clean is not run") {
+				t.Errorf("tree %q, reason %q", s.Tree, s.Reason)
+			}
+			if _, err := os.Lstat(r.path("ran")); err == nil {
+				t.Error("the filter ran")
+			}
+		})
+	}
+}
+
+// TestOwnFilterElsewhere: a filter of the user takes its modules from the folder that it runs in, which is another user's.
+func TestOwnFilterElsewhere(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	r := newRepo(t)
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	r.do(os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[filter \"strip\"]\n\tclean = sh ./strip.sh\n"), 0o600))
+	r.write("strip.sh", "touch "+r.path("ran")+"; cat\n")
+	r.write("a", "a")
+	r.write(".gitattributes", "a filter=strip\n")
+	r.do(os.Chown(r.path(".git"), 65534, 65534))
+	if s := r.take(Options{}); s.Tree != "" || !strings.Contains(s.Reason, "filter.strip.clean is not run") {
+		t.Errorf("tree %q, reason %q", s.Tree, s.Reason)
+	}
+	if _, err := os.Lstat(r.path("ran")); err == nil {
+		t.Error("the filter ran")
+	}
+}
+
 func TestNotThere(t *testing.T) {
 	if _, err := Take(context.Background(), filepath.Join(t.TempDir(), "no"), Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing directory: %v", err)

@@ -3,7 +3,7 @@
 // names it computes itself, the output of a command. What lies in a few simple files it reads there; all else it asks the
 // git program. It takes no snapshot, and writes nothing but the packs that it is asked for ([Pack]).
 //
-// It is one package of up to 2,200 lines because each answer has those two ways: they hand the same types out, and
+// It is one package of up to 2,300 lines because each answer has those two ways: they hand the same types out, and
 // where the files do not suffice one gives way to the other.
 package git
 
@@ -338,11 +338,8 @@ type Repository struct {
 	Root    string // absolute, without links
 	Format  ObjectFormat
 	Objects string // absolute
-	foreign bool   // it belongs to another user, or is treated so: see [Repository.Distrust]
-	// distrusted says that the user's own filters are not run either, but for those of git-lfs: a filter such as
-	// python3 -m nbstripout takes its modules from the directory that it runs in.
-	distrusted bool
-	direct     *direct
+	foreign bool   // a part of it belongs to another user ([foreign]), or it is treated so: see [Repository.Distrust]
+	direct  *direct
 }
 
 // Here is the environment for git in the root of a worktree: nothing above root is
@@ -354,7 +351,7 @@ func Here(root string) []string {
 // Distrust treats the repository as one of another user: git runs no program that its own configuration names, such as a
 // filter.
 func (r *Repository) Distrust() {
-	r.foreign, r.distrusted = true, true
+	r.foreign = true
 	r.judgeFilters()
 }
 
@@ -425,7 +422,7 @@ func Discover(ctx context.Context, run Runner, dir string) (Repository, error) {
 			return Repository{}, err
 		}
 		if err == nil {
-			r := Repository{Root: root, foreign: regular.Owner(fi) != os.Geteuid()}
+			r := Repository{Root: root, foreign: regular.Owner(fi) != os.Geteuid() || foreign(filepath.Join(root, ".git"))}
 			if r.Git, err = FindGit(root); err != nil {
 				return r, err
 			}
@@ -625,10 +622,8 @@ func (r *Repository) ReadConfig(ctx context.Context) (Config, error) {
 	switch {
 	case r.Git.Apart():
 		all = noFilters
-	case r.distrusted:
-		all = lfsFilters
 	case r.foreign:
-		all = ownFilters
+		all = lfsFilters
 	}
 	if all != allFilters {
 		args = slices.Insert(args, 2, "--show-scope")
@@ -653,8 +648,9 @@ func (r *Repository) ReadConfig(ctx context.Context) (Config, error) {
 // The filters that are run.
 const (
 	allFilters = iota
-	ownFilters // not those that the repository configures for itself: in one of another user they would run that user's programs as this one
-	lfsFilters // of those only git-lfs
+	// lfsFilters are the user's own that start git-lfs. What a repository of another user configures for itself would run that user's programs as this
+	// one, and so can a filter of the user: python3 -m nbstripout takes its modules from the directory that it runs in.
+	lfsFilters
 	noFilters
 )
 

@@ -2,10 +2,13 @@ package git
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/regular"
@@ -35,6 +38,35 @@ func Readable(dotGit string) error {
 		return readableIn(common, dotGit)
 	}
 	return nil
+}
+
+// foreign reports whether a part of a repository that says which programs git runs there may be another user's: the directory that dotGit is, or
+// names, the one that its worktrees share, the configuration in them. Of the owner of the .git alone git would not take it either: a copy of
+// another user's worktree has a .git file that belongs to who copied it. Root may own a part of any repository.
+func foreign(dotGit string) bool {
+	theirs := func(path string) bool {
+		for _, stat := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} { // of a link, and of what it leads to
+			info, err := stat(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return false
+			}
+			if err != nil {
+				return true
+			}
+			if uid := regular.Owner(info); uid != 0 && uid != os.Geteuid() {
+				return true
+			}
+		}
+		return false
+	}
+	dir := dotGit
+	if info, err := os.Stat(dotGit); err == nil && !info.IsDir() {
+		dir = named(dotGit, "gitdir: ")
+	}
+	common := cmp.Or(named(filepath.Join(dir, "commondir"), ""), dir)
+	return dir == "" || slices.ContainsFunc([]string{
+		dotGit, dir, filepath.Join(dir, "commondir"), filepath.Join(dir, "config.worktree"), common, filepath.Join(common, "config"),
+	}, theirs)
 }
 
 // named returns the directory that a small file of git names; empty if it names none.
