@@ -1,10 +1,12 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 // An attemptKey names an attempt that a worker was asked for.
@@ -13,15 +15,28 @@ type attemptKey struct {
 	attempt   int
 }
 
-// workers is what a store knows of the receipts of workers: those of the runs that it was asked to append for, up to a
-// record of the log.
+// An AttemptTakenError says that the receipt of a worker was not appended.
+type AttemptTakenError struct {
+	Run, Step string
+	Attempt   int
+	SHA       receipts.Hash // of the receipt that the log has for the attempt
+}
+
+func (e *AttemptTakenError) Error() string {
+	return fmt.Sprintf("attempt %d of step %s of run %s has the receipt %s of a worker already", e.Attempt, e.Step, e.Run, e.SHA.Short())
+}
+
+// workers is what a store knows of the receipts of workers in its log.
 type workers struct {
-	runs map[string]int64 // run -> the record from which on its receipts were not read yet
+	read int64 // how many records of the log were looked at
 	held map[attemptKey]receipts.Hash
 }
 
-// checkFirst returns an error if the log holds another receipt of a worker for the attempt of r. What other
-// processes appended is read in the transaction that appends r, so that of two one wins.
+// handed is in the body of each receipt of a worker.
+var handed = []byte(`"dispatch":`)
+
+// checkFirst returns an [*AttemptTakenError] if the log holds another receipt of a worker for the attempt of r. It reads the log, and not the
+// projection, which decides nothing. What other processes appended is read in the transaction that appends r, so that of two one wins.
 func (w *appender) checkFirst(r receipts.Record) error {
 	v, err := r.Parse()
 	if err != nil {
@@ -32,36 +47,29 @@ func (w *appender) checkFirst(r receipts.Record) error {
 		return fmt.Errorf("%s is not the receipt of a worker", r.SHA().Short())
 	}
 	known := &w.s.workers
-	if known.runs == nil {
-		known.runs, known.held = make(map[string]int64), make(map[attemptKey]receipts.Hash)
+	if known.held == nil {
+		known.held = make(map[attemptKey]receipts.Hash)
 	}
-	st, err := w.s.stmt(w.ctx, "SELECT record.seq, record.kind, record.body, record.signature FROM item JOIN record ON record.seq = item.seq WHERE item.run = ? AND item.seq >= ? AND item.kind = 'receipt'")
-	if err != nil {
-		return err
-	}
-	rows, err := st.QueryContext(w.ctx, own.Run, known.runs[own.Run])
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var seq int64
-		var rec receipts.Record
-		var signature *string
-		if err := rows.Scan(&seq, &rec.Kind, &rec.Body, &signature); err != nil {
-			return err
+	err = sqlLog{w.s}.Records(w.ctx, known.read, func(old verify.Raw) bool {
+		if old.Seq >= w.head.count {
+			return false
 		}
-		known.runs[own.Run] = max(known.runs[own.Run], seq+1)
+		known.read = old.Seq + 1
+		rec := receipts.Record{Kind: old.Kind, Body: old.Body}
+		if !bytes.Contains(rec.Body, handed) {
+			return true
+		}
 		v, err := rec.Parse()
 		if old, ok := v.(*receipts.Receipt); err == nil && ok && old.StopReason != receipts.StopWorkerLost && old.Dispatch > 0 {
 			known.held[attemptKey{old.Run, old.Step, old.Attempt}] = rec.SHA()
 		}
-	}
-	if err := rows.Err(); err != nil {
+		return true
+	})
+	if err != nil {
 		return err
 	}
 	if sha, taken := known.held[attemptKey{own.Run, own.Step, own.Attempt}]; taken && sha != r.SHA() {
-		return fmt.Errorf("attempt %d of step %s of run %s has the receipt %s of a worker already", own.Attempt, own.Step, own.Run, sha.Short())
+		return &AttemptTakenError{own.Run, own.Step, own.Attempt, sha}
 	}
 	return nil
 }

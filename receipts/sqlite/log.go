@@ -401,7 +401,10 @@ func (w *appender) readBack() error {
 func (s *Store) add(ctx context.Context, rs ...submission) (*appender, error) {
 	w, err := s.beginAppend(ctx)
 	for i := 0; i < len(rs) && err == nil; i++ {
-		err = w.append(rs[i])
+		rs[i].taken = nil // in an earlier try another one may have been there
+		if err = w.append(rs[i]); errors.As(err, &rs[i].taken) {
+			err = nil
+		}
 	}
 	if err == nil {
 		err = w.finish()

@@ -25,10 +25,11 @@ type queue struct {
 	waiting   []submission
 	taken     []submission // of a transaction under way
 	submitted int64        // the last ticket
-	durable   int64        // the last ticket whose record is durable
-	err       error        // sticky: why no later record will be
-	waiters   int          // calls that wait for records to be durable
-	ripe      bool         // the oldest record has waited for as long as it may
+	durable   int64        // the last ticket whose record is durable, or was refused
+	refused   map[int64]error
+	err       error // sticky: why no later record will be
+	waiters   int   // calls that wait for records to be durable
+	ripe      bool  // the oldest record has waited for as long as it may
 	running   bool
 	closed    bool
 }
@@ -37,6 +38,7 @@ type queue struct {
 type submission struct {
 	receipts.Record
 	signature receipts.Signature // empty: the store signs, if it has a key
+	taken     *AttemptTakenError // why it was not appended; nil if it was, or nobody tried yet
 }
 
 // Bounds on what gathers.
@@ -48,7 +50,7 @@ const (
 // never is the ticket of a record that was not taken.
 const never = math.MaxInt64
 
-func (q *queue) init() { q.work.L, q.done.L = &q.mu, &q.mu }
+func (q *queue) init() { q.work.L, q.done.L, q.refused = &q.mu, &q.mu, make(map[int64]error) }
 
 var errClosed = errors.New("it is closed")
 
@@ -59,9 +61,10 @@ func (s *Store) Submit(r receipts.Record) (ticket int64) { return s.submit(submi
 
 // SubmitSigned is [Store.Submit] of the receipt of a worker, with the signature that its maker made for this store
 // ([Store.Origin]); the store signs nothing of it. The caller has checked it. Of one attempt of a run the first such
-// receipt is taken, and another one is an error of the store: two workers cannot both have been asked.
+// receipt is taken. For another one [Store.Durable] returns an [*AttemptTakenError]: two workers cannot both have been asked. What else was
+// submitted is not affected.
 func (s *Store) SubmitSigned(r receipts.Record, g receipts.Signature) (ticket int64) {
-	return s.submit(submission{r, g})
+	return s.submit(submission{Record: r, signature: g})
 }
 
 // Origin returns the origin of the store's log, which signatures of its records are made for.
@@ -90,7 +93,7 @@ func (s *Store) submit(rs ...submission) int64 {
 }
 
 // Durable returns when the record of a ticket is durable, and with it each record of a
-// lower ticket; or it returns why it is not. Where the error is that of ctx, the record
+// lower ticket that was not refused by itself; or it returns why it is not. Where the error is that of ctx, the record
 // may still become durable; any other error is final. Ticket 0 is durable from the start.
 func (s *Store) Durable(ctx context.Context, ticket int64) error {
 	q := &s.queue
@@ -111,7 +114,7 @@ func (s *Store) Append(ctx context.Context, rs ...receipts.Record) error {
 
 func (q *queue) wait(ctx context.Context, ticket int64) error {
 	if q.durable >= ticket {
-		return nil
+		return q.refused[ticket]
 	}
 	defer context.AfterFunc(ctx, func() {
 		q.mu.Lock()
@@ -132,7 +135,7 @@ func (q *queue) wait(ctx context.Context, ticket int64) error {
 		}
 		q.done.Wait()
 	}
-	return nil
+	return q.refused[ticket]
 }
 
 // gather waits until what is waiting is worth a commit, or somebody wants it.
@@ -216,6 +219,11 @@ func (q *queue) settle(n int, err error) {
 		q.waiting = append(q.taken, q.waiting...)
 		q.work.Signal()
 	} else {
+		for i, r := range q.taken {
+			if r.taken != nil {
+				q.refused[q.durable+int64(i)+1] = r.taken
+			}
+		}
 		q.durable += int64(n)
 	}
 	q.taken = nil

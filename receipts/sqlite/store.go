@@ -527,13 +527,14 @@ func (s *Store) Close() error {
 	return s.unusable(err)
 }
 
-// unusable wraps an error of SQLite in the store. It does not wrap an answer about an id or a bundle, or an error of a ledger, which is another file.
+// unusable wraps an error of SQLite in the store. It does not wrap an answer about an id, a bundle or an attempt, or an error of a ledger, which is another file.
 func (s *Store) unusable(err error) error {
 	var u *UnusableError
 	var lookup *verify.LookupError
 	var refused *bundleError
 	var ledger *LedgerError
-	if err == nil || errors.As(err, &u) || errors.As(err, &ledger) || errors.As(err, &lookup) || errors.As(err, &refused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	var taken *AttemptTakenError
+	if err == nil || errors.As(err, &taken) || errors.As(err, &u) || errors.As(err, &ledger) || errors.As(err, &lookup) || errors.As(err, &refused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return &UnusableError{Path: s.path, Err: withCause(err)}

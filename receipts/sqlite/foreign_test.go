@@ -1,0 +1,66 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// TestAttemptTaken submits two receipts of workers for one attempt: the second is refused, whatever the projection says, and nothing else is.
+func TestAttemptTaken(t *testing.T) {
+	private, _, err := receipts.GenerateKey("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err := receipts.NewSigner(private, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]string{"": "", "without its rows": "DELETE FROM item", "as of another run": "UPDATE item SET run = 'r-2'"} {
+		path := filepath.Join(t.TempDir(), "receipts.db")
+		s := openAt(t, path)
+		submit := func(status receipts.Status) (receipts.Record, int64) {
+			t.Helper()
+			r := receiptOf("r-1", 0, status)
+			r.Dispatch, r.Signer = 1, worker.ID()
+			rec, err := r.Record()
+			origin, oerr := s.Origin(ctx)
+			g, serr := worker.Sign(origin, rec.SHA())
+			if err := errors.Join(err, oerr, serr); err != nil {
+				t.Fatal(err)
+			}
+			return rec, s.SubmitSigned(rec, g)
+		}
+		first, ticket := submit(receipts.StatusFailed)
+		if err := s.Durable(ctx, ticket); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		if change != "" {
+			db, err := sql.Open("sqlite", path)
+			if err == nil {
+				_, err = db.Exec(change)
+			}
+			if err := errors.Join(err, db.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s = openAt(t, path)
+		_, again := submit(receipts.StatusFailed) // the same one, which the log holds
+		second, ticket := submit(receipts.Succeeded)
+		later := s.Submit(makeReceipt("r-1", 2))
+		var taken *AttemptTakenError
+		if err := s.Durable(ctx, ticket); !errors.As(err, &taken) || taken.SHA != first.SHA() || errors.As(err, new(*UnusableError)) {
+			t.Errorf("%s: the second one: %v", name, err)
+		}
+		if _, err := s.Get(ctx, second.SHA().String()); err == nil {
+			t.Errorf("%s: the second one is in the log", name)
+		}
+		if err := errors.Join(s.Durable(ctx, again), s.Durable(ctx, later), s.Append(ctx, makeReceipt("r-1", 3)), s.Close()); err != nil {
+			t.Errorf("%s: what came with it, and after it: %v", name, err)
+		}
+	}
+}
