@@ -157,11 +157,16 @@ func ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return Read(f)
+}
+
+// Read is [ReadFile] of a file that is open.
+func Read(f *os.File) ([]byte, error) {
 	var b bytes.Buffer
 	if info, err := f.Stat(); err == nil {
 		b.Grow(int(min(info.Size(), maxPinSize)) + bytes.MinRead) // read into place, not by doubling
 	}
-	_, err = b.ReadFrom(io.LimitReader(f, maxPinSize+1))
+	_, err := b.ReadFrom(io.LimitReader(f, maxPinSize+1))
 	return b.Bytes(), err
 }
 

@@ -710,6 +710,32 @@ func TestStranger(t *testing.T) {
 	if path, _, err := FindMatrix(dir, matrix); path != matrix || err != nil {
 		t.Errorf("named: %s, %v", path, err)
 	}
+	if _, err := read(dir, matrix, "m")(matrix); err == nil || !strings.Contains(err.Error(), "belongs to the user 12345") { // as where it came after the look
+		t.Errorf("what is loaded: %v", err)
+	}
+	own, link := filepath.Join(t.TempDir(), "own.toml"), filepath.Join(shared, "kept")
+	for _, change := range []func() error{
+		func() error { return os.Rename(matrix, link) },
+		func() error { return os.WriteFile(own, nil, 0o644) },
+		func() error { return os.Symlink(own, matrix) },
+		func() error { return os.Lchown(matrix, 12345, -1) },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if path, _, err := FindMatrix(dir, ""); err == nil {
+		t.Errorf("by a link of the stranger's: %s", path)
+	}
+	if err := errors.Join(os.Lchown(matrix, 0, -1), os.Chown(shared, 12345, -1)); err != nil {
+		t.Fatal(err)
+	}
+	if path, _, err := FindMatrix(dir, ""); err == nil {
+		t.Errorf("in a folder of the stranger's: %s", path)
+	}
+	if err := os.Rename(link, matrix); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Chown(dir, 12345, -1); err != nil { // as where root looks at the folder of an agent
 		t.Fatal(err)
 	}

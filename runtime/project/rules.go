@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,27 +39,65 @@ func FindMatrix(dir, name string) (path, shown string, err error) {
 		return "", "", err
 	}
 	shown = place.Short(path)
-	info, err := os.Stat(path)
-	if err != nil {
-		return path, shown, nil // loading it says why
-	}
-	switch owner := regular.Owner(info); owner {
-	case os.Geteuid(), 0:
-	default:
-		if here, err := os.Stat(dir); err != nil || regular.Owner(here) != owner {
-			return "", "", fmt.Errorf("the matrix %s, which was found above, belongs to the user %d: its programs would run as you; if they may, name it: --routing FILE", shown, owner)
+	// A link is its own owner's, and so is what else the folder has, the root of the project.
+	for _, look := range []func() (fs.FileInfo, error){func() (fs.FileInfo, error) { return os.Lstat(path) }, func() (fs.FileInfo, error) { return os.Stat(filepath.Dir(path)) }} {
+		info, err := look()
+		if err == nil {
+			err = familiar(dir, shown, info)
+		}
+		if err != nil {
+			return "", "", err
 		}
 	}
 	return path, shown, nil
 }
 
+// familiar returns an error if what info is about, of the matrix that messages call shown, belongs to a stranger; see [FindMatrix].
+func familiar(dir, shown string, info fs.FileInfo) error {
+	owner := regular.Owner(info)
+	if owner == os.Geteuid() || owner == 0 {
+		return nil
+	}
+	if here, err := os.Stat(dir); err == nil && regular.Owner(here) == owner {
+		return nil
+	}
+	return fmt.Errorf("the matrix %s, which was found above, belongs to the user %d, or its folder does: its programs would run as you; if they may, name it: --routing FILE", shown, owner)
+}
+
+// read returns what reads the files of the matrix at path, which was found for dir. Whose that is, is asked of the file whose bytes are
+// returned: another can be there since [FindMatrix] looked.
+func read(dir, path, shown string) func(name string) ([]byte, error) {
+	return func(name string) ([]byte, error) {
+		if name != path {
+			return routing.ReadFile(name)
+		}
+		f, err := regular.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err == nil {
+			err = familiar(dir, shown, info)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return routing.Read(f)
+	}
+}
+
 // LoadMatrix finds and loads the matrix for dir, or the one that is named. If there is none, the error is that of [Gone].
 func LoadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
-	path, name, err := FindMatrix(dir, name)
+	path, shown, err := FindMatrix(dir, name)
 	if err != nil {
 		return nil, nil, Gone(dir, err)
 	}
-	m, l := routing.Load(path, name, routing.Options{Root: RootOf(dir, path)})
+	o := routing.Options{Root: RootOf(dir, path)}
+	if name == "" {
+		o.ReadFile = read(dir, path, shown)
+	}
+	m, l := routing.Load(path, shown, o)
 	m.Folder = rootFolder(dir, path)
 	return m, HideNamed(l, m, nil), nil
 }
@@ -68,7 +107,7 @@ func LoadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 // root is that of the project that dir is in, by its routing.toml, else by its repository; if dir is
 // in neither, it is the folder of the matrix.
 func RootOf(dir, path string) string {
-	own, _ := routing.Find(dir)
+	own, _, _ := FindMatrix(dir, "")
 	return rootOf(dir, path, own)
 }
 

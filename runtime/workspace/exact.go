@@ -460,11 +460,11 @@ func modulePaths(content []byte) []string {
 		}
 		if name, ok := strings.CutPrefix(line, `[submodule "`); ok {
 			name, ok = strings.CutSuffix(name, `"]`)
-			if !ok || name == "" || strings.ContainsAny(name, "\"\\[]") || slices.Contains(strings.Split(name, "/"), "..") || names[name] || !end() ||
+			if !ok || name == "" || name == "." || name[0] == '/' || path.Clean(name) != name || strings.ContainsAny(name, "\"\\[]") || slices.Contains(strings.Split(name, "/"), "..") || names[strings.ToLower(name)] || !end() ||
 				len(name) > maxModule || slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return len(part) > 255 }) {
 				return nil
 			}
-			names[name], inSection = true, true
+			names[strings.ToLower(name)], inSection = true, true
 			continue
 		}
 		key, value, ok := strings.Cut(line, "=")

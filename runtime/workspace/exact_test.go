@@ -527,13 +527,15 @@ func TestModulePaths(t *testing.T) {
 		"[submodule \"a\"]\n\tpath = a\n\turl = x\n[submodule \"b\"]\n\tpath = a\n\turl = x\n":                  "",
 		"[submodule \"a\"]\n\tpath = a\n\turl = x\n[include]\n\tpath = /etc/x\n":                                "",
 		"path = a\n": "",
-		"[submodule \"a\"]\n\tpath = a\u00a0\n\turl = x\n":                                         "a\u00a0",
-		"[submodule \"a\"]\n\tpath = a\u2003\r\n\turl = x\r\n":                                     "a\u2003",
-		"[submodule \"a\"]\n\tpath = a\f\n\turl = x\n":                                             "",
-		"[submodule \"a\"]\n\tpath = a\tb\n\turl = x\n":                                            "", // old git makes a space of the tab
-		"\u00a0[submodule \"a\"]\n\tpath = a\n\turl = x\n":                                         "",
-		"[submodule \"a\"]\n\u00a0path = a\n\turl = x\n":                                           "",
-		"[submodule \"a\"]\npath = a\nurl = x\n[submodule \"a/b\"]\npath = b\nurl = x\n":           "", // git refuses one git directory in another
+		"[submodule \"a\"]\n\tpath = a\u00a0\n\turl = x\n":                               "a\u00a0",
+		"[submodule \"a\"]\n\tpath = a\u2003\r\n\turl = x\r\n":                           "a\u2003",
+		"[submodule \"a\"]\n\tpath = a\f\n\turl = x\n":                                   "",
+		"[submodule \"a\"]\n\tpath = a\tb\n\turl = x\n":                                  "", // old git makes a space of the tab
+		"\u00a0[submodule \"a\"]\n\tpath = a\n\turl = x\n":                               "",
+		"[submodule \"a\"]\n\u00a0path = a\n\turl = x\n":                                 "",
+		"[submodule \"a\"]\npath = a\nurl = x\n[submodule \"a/b\"]\npath = b\nurl = x\n": "", // git refuses one git directory in another
+		"[submodule \"./x\"]\npath = a\nurl = x\n":                                       "", "[submodule \".\"]\npath = a\nurl = x\n": "", "[submodule \"/\"]\npath = a\nurl = x\n": "", "[submodule \"a//b\"]\npath = a\nurl = x\n": "",
+		"[submodule \"a/\"]\npath = a\nurl = x\n": "", "[submodule \"A\"]\npath = a\nurl = x\n[submodule \"a\"]\npath = b\nurl = x\n": "",
 		"[submodule \"a\"]\npath = a\nurl = x\nshallow = perhaps\n":                                "",
 		"[submodule \"a\"]\npath = a\nurl = x\nshallow = On\nfetchRecurseSubmodules = on-demand\n": "a",
 		"[submodule \"a\"]\npath = a\nurl = x\nfetchRecurseSubmodules = sometimes\n":               "",

@@ -15,7 +15,6 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
-	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
@@ -26,7 +25,7 @@ import (
 
 // Root is the directory whose store exec uses: the nearest project's, else dir.
 func Root(dir string) string {
-	if path, err := routing.Find(dir); err == nil {
+	if path, _, err := project.FindMatrix(dir, ""); err == nil {
 		return filepath.Dir(path)
 	}
 	return dir

@@ -221,7 +221,7 @@ func usedBy(m *routing.Matrix) map[string]bool {
 	used := make(map[string]bool)
 	names, _ := project.Scripts([]string{m.Root}) // without one nothing is used
 	for _, name := range names[:min(len(names), maxScripts)] {
-		if path, err := routing.Find(filepath.Dir(name)); err != nil || !place.Same(path, m.Path) {
+		if path, _, err := project.FindMatrix(filepath.Dir(name), ""); err != nil || !place.Same(path, m.Path) {
 			continue // it is bound by another matrix
 		}
 		text, err := regular.Read(name, project.MaxScript)

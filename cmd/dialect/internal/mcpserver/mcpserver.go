@@ -417,7 +417,10 @@ func (c *call) judge(gate string, require []string, base string) error {
 // script adds the script of a call: a file below the root, or text.
 func (c *call) script(in scriptInput) error {
 	// The root's, also if it has none: then dialect says so.
-	matrix, err := routing.Find(c.o.Root)
+	matrix, _, err := project.FindMatrix(c.o.Root, "") // what is named is not asked any more whose it is
+	if err != nil && !errors.Is(err, routing.ErrNotFound) {
+		return err
+	}
 	if err != nil {
 		matrix = filepath.Join(c.o.Root, routing.FileName)
 	}
@@ -465,7 +468,7 @@ func (c *call) script(in scriptInput) error {
 		return fmt.Errorf("%q leads out of the root", in.Script)
 	}
 	// Under the rules of the root it would be another script, and its verdict no word about that project.
-	if own, err := routing.Find(filepath.Join(c.o.Root, filepath.Dir(path))); err == nil && own != filepath.Join(c.o.Root, matrix) {
+	if own, _, err := project.FindMatrix(filepath.Join(c.o.Root, filepath.Dir(path)), ""); err == nil && own != filepath.Join(c.o.Root, matrix) {
 		dir := place.From(c.o.Root, filepath.Dir(own))
 		return fmt.Errorf("%q belongs to the project in %s, which has a routing.toml of its own: its tools are those of `dialect mcp --root %s`", in.Script, dir, dir)
 	}
