@@ -172,10 +172,7 @@ func (l *loader) innerMatrix(dir, named string) *Matrix {
 	}
 	root := filepath.Dir(path)
 	if filepath.Base(path) != FileName { // as the inner run has it: that of the project that dir is in
-		root = l.o.nest.root
-		if nearest != "" {
-			root = filepath.Dir(nearest)
-		}
+		root = filepath.Dir(cmp.Or(nearest, filepath.Join(l.o.nest.root, FileName)))
 	}
 	m, _ := Load(path, l.name(path), Options{Root: root, nest: l.o.nest, ReadFile: func(path string) ([]byte, error) {
 		i, read := l.at[path]

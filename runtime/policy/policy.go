@@ -285,13 +285,13 @@ func (b *Baseline) moved(m plan.Matrix) string {
 		has, err := b.Look(path)
 		switch {
 		case err != nil:
-			return fmt.Sprintf("it is not known whether %s has %s, which would make %s the root of %s: %v", b.Name, place.Short(path), place.Short(at), place.Short(m.Path), err)
+			return fmt.Sprintf("it is not known whether %s has %s, which would make %s the root of %s: %v", b.Name, place.Short(path), at, place.Short(m.Path), err)
 		case at == m.Root && !has && !place.Same(at, b.root):
-			return fmt.Sprintf("%s is new: it makes %s the root of %s, and %s does not have it", place.Short(path), place.Short(at), place.Short(m.Path), b.Name)
+			return fmt.Sprintf("%s is new: it makes %s the root of %s, and %s does not have it", place.Short(path), at, place.Short(m.Path), b.Name)
 		case at == m.Root:
 			return ""
 		case has:
-			return fmt.Sprintf("%s is gone: %s has it, so that %s is the root of %s there", place.Short(path), b.Name, place.Short(at), place.Short(m.Path))
+			return fmt.Sprintf("%s is gone: %s has it, so that %s is the root of %s there", place.Short(path), b.Name, at, place.Short(m.Path))
 		}
 	}
 	return ""

@@ -22,8 +22,8 @@ func TestRootOfNamed(t *testing.T) {
 		want   string
 	}{
 		"as it was":      {nil, func(*testing.T, string) {}, "", ""},
-		"new":            {nil, func(t *testing.T, dir string) { write(t, filepath.Join(dir, "a/routing.toml"), "") }, "a", "a/routing.toml is new: it makes a the root of a/strict.toml"},
-		"new and nearer": {map[string]string{"routing.toml": ""}, func(t *testing.T, dir string) { write(t, filepath.Join(dir, "a/routing.toml"), "") }, "a", "a/routing.toml is new: it makes a the root of a/strict.toml"},
+		"new":            {nil, func(t *testing.T, dir string) { write(t, filepath.Join(dir, "a/routing.toml"), "") }, "a", "a/routing.toml is new: it makes "},
+		"new and nearer": {map[string]string{"routing.toml": ""}, func(t *testing.T, dir string) { write(t, filepath.Join(dir, "a/routing.toml"), "") }, "a", "a/routing.toml is new: it makes "},
 		"gone":           {map[string]string{"a/routing.toml": ""}, func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "a/routing.toml")) }, "", "a/routing.toml is gone: "},
 		"edited":         {map[string]string{"a/routing.toml": ""}, func(t *testing.T, dir string) { write(t, filepath.Join(dir, "a/routing.toml"), "# more\n") }, "a", ""},
 		"farther": {map[string]string{"a/routing.toml": ""}, func(t *testing.T, dir string) {

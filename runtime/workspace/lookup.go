@@ -72,6 +72,27 @@ func (c *Commit) Lookup(ctx context.Context, name string) (Found, error) {
 	return Found{File: err == nil, SHA256: sha256.Sum256(content), Links: links}, err
 }
 
+// Place is [Place] of a directory in the commit: its name below the root, through the links that the commit has, and none that is here. ok is false for
+// one that is not below the root.
+func (c *Commit) Place(ctx context.Context, dir string) (at string, ok bool) {
+	const file = "x" // any name: dir may be the root itself
+	if at, ok = relative(c.store.r.Root, filepath.Join(dir, file)); !ok {
+		return "", false
+	}
+	at = path.Dir(at)
+	_, links, _ := c.find(ctx, at) // each link is on the way that those before it make
+	for _, l := range links {
+		from, target, _ := strings.Cut(l, " -> ")
+		if rest, on := strings.CutPrefix(at+"/", from+"/"); on {
+			at = path.Join(path.Dir(from), target, rest)
+		}
+	}
+	if at == "." {
+		at = ""
+	}
+	return at, true
+}
+
 // relative returns the path of a file below the root of a worktree. Links above the worktree are
 // followed as the file system has them; links in it are names that a snapshot or a commit has to hold
 // as well. So the outermost directory of the path that is in the worktree counts.

@@ -41,3 +41,34 @@ func TestPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaceInCommit: of a commit the place is that of the folder by its name, through the links of the commit alone.
+func TestPlaceInCommit(t *testing.T) {
+	r := newRepo(t)
+	r.write("a/b/f", "1")
+	r.write("c/b/f", "1")
+	for name, target := range map[string]string{"l": "a", "m": "l/b", "c/up": "../a"} {
+		r.do(os.Symlink(target, r.path(name)))
+	}
+	r.git("add", ".")
+	r.commit()
+	c, err := Resolve(t.Context(), r.dir, "HEAD", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := t.TempDir()
+	link := filepath.Join(outside, "link")
+	r.do(os.Symlink(r.path("a"), link))
+	r.do(os.Rename(r.path("c"), r.path("other")))
+	r.do(os.Symlink("a", r.path("c")))
+	for dir, want := range map[string]string{
+		r.dir: "", r.path("a/b"): "a/b", r.path("l"): "a", r.path("m"): "a/b", r.path("c/b"): "c/b", r.path("c/up/b"): "a/b", r.path("gone/x"): "gone/x", link: "a",
+	} {
+		if got, ok := c.Place(t.Context(), dir); got != want || !ok {
+			t.Errorf("%s: %q, %v, want %q", dir, got, ok, want)
+		}
+	}
+	if got, ok := c.Place(t.Context(), outside); ok {
+		t.Errorf("outside: %q", got)
+	}
+}

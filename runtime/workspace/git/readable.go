@@ -50,10 +50,7 @@ func foreign(dotGit string) bool {
 			if errors.Is(err, fs.ErrNotExist) {
 				return false
 			}
-			if err != nil {
-				return true
-			}
-			if uid := regular.Owner(info); uid != 0 && uid != os.Geteuid() {
+			if err != nil || regular.Owner(info) != 0 && regular.Owner(info) != os.Geteuid() {
 				return true
 			}
 		}

@@ -7,6 +7,7 @@
 package inquiry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -379,6 +380,10 @@ func (q *Question) present(ctx context.Context) error {
 		at, err := workspace.Place(ctx, q.root, workspace.Options{})
 		if err != nil {
 			return exit.Usagef("--tree: %v", err)
+		}
+		if of, ok := c.Place(ctx, q.root); ok && of != at {
+			q.state.Elsewhere = fmt.Sprintf("%s leads to %s here, and not in %s: a link is new, or another one, or gone", q.root, cmp.Or(at, "the root of the repository"), cmp.Or(c.Ref, c.ID))
+			q.Policy, at = q.state.Elsewhere, of
 		}
 		q.Place = receipts.Text(at)
 		q.checkRoot(c.Root())
