@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,6 +76,17 @@ func TestPlanIsBounded(t *testing.T) {
 		}
 		return text.String() + command("run", "all", "composite = ["+groups.String()+"]")
 	}
+	chain := func(n, secrets int) string { // of composites, over a leaf that names many secrets
+		var text, names strings.Builder
+		for i := range secrets {
+			fmt.Fprintf(&names, `"s%d",`, i)
+		}
+		text.WriteString(command("check", "leaf", "tool = \"echo {a}\"\nsecrets = ["+names.String()+"]\n") + command("check", "m0", `composite = ["leaf"]`))
+		for i := range n - 1 {
+			text.WriteString(command("check", fmt.Sprint("m", i+1), fmt.Sprintf(`composite = ["m%d"]`, i)))
+		}
+		return text.String()
+	}
 	value := " " + strings.Repeat("v", 60_000)
 	for name, c := range map[string]struct {
 		matrix, line string
@@ -88,11 +100,16 @@ func TestPlanIsBounded(t *testing.T) {
 		"secrets":   {all("tool = \"echo {a}\"\nsecrets = [\"a\"]"), "Run all" + value, 10, 1},
 		"variables": {tool("echo {a}") + "[vars]\nv = \"" + strings.Repeat("v", 1<<20) + "\"\n", "Test x " + strings.Repeat("{v}", 20_000), 3, 1},
 		"plain":     {tool("echo"), "Test x", 1_000_000, 0},
+		"a chain":   {chain(4000, 20_000), "Check m3999 v", 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := matrix(t, []byte(c.matrix))
 			script := strings.Repeat(c.line+"\n", c.lines)
+			before := allocated()
 			list, _ := Check(diag.NewSource("script.dlct", []byte(script)), m, Options{})
+			if got := allocated() - before; name == "a chain" && got > 256<<20 {
+				t.Errorf("%d MiB for one line", got>>20)
+			}
 			at := 0
 			for _, d := range list {
 				if d.Code != diag.FileTooLarge || at != 0 {
@@ -214,4 +231,10 @@ func FuzzLine(f *testing.F) {
 			t.Errorf("%q, %q again and again, %q: %s, of which check took %s", head, unit, tail, d, check)
 		}
 	})
+}
+
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }

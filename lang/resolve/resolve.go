@@ -34,7 +34,6 @@ package resolve
 import (
 	"crypto/sha256"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -501,7 +500,15 @@ func (r *resolver) binding(b *routing.Binding) *bound {
 	}
 	for _, m := range b.Members {
 		member := r.binding(m)
-		maps.Copy(d.secrets, member.secrets)
+		small, large := d.named, member.secrets
+		if len(small) > len(large) {
+			small, large = large, small
+		}
+		for name := range small { // no other takes a value
+			if large[name] {
+				d.secrets[name] = true
+			}
+		}
 		if b.ReceiptRequired && !member.step.ReceiptRequired {
 			// The gate insists on the whole, so on each part; a copy, since the
 			// member may also stand alone.

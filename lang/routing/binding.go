@@ -148,9 +148,15 @@ func (b *Binding) Parameters() Parameters {
 	}
 }
 
+// maxTaken bounds the placeholders of a composite, and of those of which it is a member, which have them all again: a line needs a value for each.
+const maxTaken = 1024
+
 // memberNames appends to names the placeholders of all members, {object} first.
 func (b *Binding) memberNames(seen map[string]bool, names *[]string) {
 	for _, m := range b.Members {
+		if len(*names) >= maxTaken {
+			return
+		}
 		if m.Kind == plan.Composite {
 			m.memberNames(seen, names)
 			continue

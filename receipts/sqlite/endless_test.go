@@ -7,15 +7,17 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// endless rewrites the schema of the store at path: pages of 500 children that are one page each have the same row more often than anyone can
-// read, and SQLite finds no fault in that.
-func endless(t *testing.T, path string) {
+// endless rewrites the table of the store at path whose root is a page, 1 for the schema: pages of 500 children that are one page each have the same
+// row more often than anyone can read, and SQLite finds no fault in that.
+func endless(t *testing.T, path string, root int) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -24,13 +26,17 @@ func endless(t *testing.T, path string) {
 	const depth, children = 16, 500
 	size := int(binary.BigEndian.Uint16(text[16:]))
 	count := len(text) / size
-	if text[100] != 0x0d || len(text)%size != 0 {
-		t.Fatal("the schema is not in one page")
+	old, at := text[(root-1)*size:root*size], 0
+	if root == 1 {
+		at = 100 // behind the header of the file
 	}
-	leaf := make([]byte, size) // as page 1, without the header of the file
-	copy(leaf, text[100:108+2*int(binary.BigEndian.Uint16(text[103:]))])
-	top := int(binary.BigEndian.Uint16(text[105:]))
-	copy(leaf[top:], text[top:size])
+	if old[at] != 0x0d || len(text)%size != 0 {
+		t.Fatal("the table is not in one page")
+	}
+	leaf := make([]byte, size)
+	copy(leaf, old[at:at+8+2*int(binary.BigEndian.Uint16(old[at+3:]))])
+	top := int(binary.BigEndian.Uint16(old[at+5:]))
+	copy(leaf[top:], old[top:])
 	one := append([]byte(nil), leaf...) // the row of the index that the unique column has, again and again
 	binary.BigEndian.PutUint16(one[3:], 1)
 	copy(one[8:10], leaf[10:12])
@@ -60,10 +66,8 @@ func endless(t *testing.T, path string) {
 		interior(page, 0, next, next)
 		pages = append(pages, page...)
 	}
-	for i := 100; i < size; i++ {
-		text[i] = 0
-	}
-	interior(text, 100, uint32(count+1), uint32(count+3))
+	clear(old[at:])
+	interior(old, at, uint32(count+1), uint32(count+3))
 	text = append(text, pages...)
 	binary.BigEndian.PutUint32(text[28:], uint32(len(text)/size))
 	if err := os.WriteFile(path, text, 0o600); err != nil {
@@ -81,11 +85,42 @@ func TestEndless(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	endless(t, path)
+	endless(t, path, 1)
 	for _, readOnly := range []bool{false, true} {
 		if _, err := Open(t.Context(), path, Options{ReadOnly: readOnly}); !errors.Is(err, errForeign) {
 			t.Errorf("read only %v: %v", readOnly, err)
 		}
+	}
+}
+
+// TestEndlessTable audits a log whose rows have no end.
+func TestEndlessTable(t *testing.T) {
+	for table, rows := range map[string]string{
+		"node":   "INSERT INTO node VALUES (0, zeroblob(32)), (1, zeroblob(32)), (2, zeroblob(32))",
+		"record": "INSERT INTO record(seq, sha, kind, body) VALUES (0, x'00', 'run', x'7b7d'), (1, x'01', 'run', x'7b7d'), (2, x'02', 'run', x'7b7d')",
+	} {
+		path := filepath.Join(t.TempDir(), "s.db")
+		s, err := Open(t.Context(), path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var root int
+		err = s.conn.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_master WHERE name = ?", table).Scan(&root)
+		if err == nil {
+			_, err = s.conn.ExecContext(t.Context(), rows)
+		}
+		if err = errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		endless(t, path, root)
+		if s, err = Open(t.Context(), path, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		a, err := s.Audit(t.Context(), nil)
+		if err != nil || !slices.ContainsFunc(a.Findings, func(f Finding) bool { return strings.Contains(f.Message, "does not count upwards") }) {
+			t.Errorf("%s: %v, %v", table, a, err)
+		}
+		s.Close()
 	}
 }
 

@@ -179,6 +179,7 @@ func (s *Store) auditRecords(ctx context.Context, a *auditor) error {
 	}
 	defer rows.Close()
 	batch := make([]auditRow, 0, auditBatch)
+	var order ascending
 	for rows.Next() {
 		batch = append(batch, auditRow{})
 		r := &batch[len(batch)-1]
@@ -193,6 +194,11 @@ func (s *Store) auditRecords(ctx context.Context, a *auditor) error {
 		}
 		r.sha, r.kind, r.signature, r.row = hashOf(sha), receipts.Kind(kind), receipts.Signature(signature.String), rowSeq.Valid
 		r.consumption, r.settlement, r.accepted = -1, -1, -1
+		if !order.goesOn(r.seq) {
+			a.find(-1, receipts.Hash{}, "the table of the records does not count upwards behind %d: its file was changed", order.last)
+			batch = batch[:len(batch)-1]
+			break
+		}
 		if len(batch) == auditBatch {
 			if err := a.take(batch); err != nil {
 				return err
@@ -210,6 +216,20 @@ func (s *Store) auditRecords(ctx context.Context, a *auditor) error {
 		a.find(a.next, receipts.Hash{}, "records %d to %d are missing: the checkpoint counts %d", a.next, a.head.count-1, a.head.count)
 	}
 	return nil
+}
+
+// An ascending says whether the keys of a table, in its order, go on: the pages of one can name each other, so that there is no end to it.
+type ascending struct {
+	begun bool
+	last  int64
+}
+
+func (a *ascending) goesOn(key int64) bool {
+	if a.begun && key <= a.last {
+		return false
+	}
+	a.begun, a.last = true, key
+	return true
 }
 
 // take holds records, in order, against their hashes and the log.
@@ -389,11 +409,16 @@ func (s *Store) auditNodes(ctx context.Context, made nodes, find func(seq int64,
 	}
 	defer rows.Close()
 	next := int64(0)
+	var order ascending
 	for rows.Next() {
 		var idx int64
 		var b []byte
 		if err := rows.Scan(&idx, &b); err != nil {
 			return err
+		}
+		if !order.goesOn(idx) {
+			find(-1, receipts.Hash{}, "the table of the hashes does not count upwards behind %d: its file was changed", order.last)
+			return nil
 		}
 		if idx < 0 {
 			find(-1, receipts.Hash{}, "the log has a hash %d: a row was inserted", idx)
