@@ -497,33 +497,35 @@ func pushed(ctx context.Context, in io.Reader) (tips []tip, hidden bool, err err
 // maxSeen bounds how many branches of remotes are looked at.
 const maxSeen = 64
 
-// lastSeen returns the branches of a remote that may have what is reviewed, as refs/remotes has them: HEAD, main and master of it, and of origin; where
-// neither has one of these, all of theirs, or of all remotes, up to [maxSeen].
+// lastSeen returns the branches of a remote that may have what is reviewed, and those of origin, as refs/remotes has them: HEAD, main and master; where one
+// has none of these, all of its own, up to [maxSeen], and where neither has any, as for the URL of a remote, those of all remotes.
 func lastSeen(ctx context.Context, at string, env []string, remote string) (list []string) {
-	var usual, all []string
-	for _, name := range []string{remote, "origin"} {
-		if name == "" || len(all) > 0 && name == remote {
-			continue
-		}
-		for _, branch := range []string{"HEAD", "main", "master"} {
-			usual = append(usual, "refs/remotes/"+name+"/"+branch)
-		}
-		all = append(all, "refs/remotes/"+name+"/")
-	}
 	g, err := git.FindGit(at)
-	for _, refs := range [][]string{usual, all, {"refs/remotes/"}} {
-		if err != nil || len(list) > 0 {
-			break
+	seen := func(refs ...string) (found []string) {
+		if err != nil {
+			return nil
 		}
 		var out []byte
-		if out, err = g.Run(ctx, at, env, nil, append([]string{"for-each-ref", "--count=" + strconv.Itoa(maxSeen), "--format=%(refname:lstrip=2)"}, refs...)...); err == nil {
-			list = strings.Fields(string(out))
-		}
+		out, err = g.Run(ctx, at, env, nil, append([]string{"for-each-ref", "--count=" + strconv.Itoa(maxSeen), "--format=%(refname:lstrip=2)"}, refs...)...)
+		return strings.Fields(string(out))
 	}
-	if err != nil { // what is there is not known: who looks at these says so
-		for _, ref := range usual {
-			list = append(list, strings.TrimPrefix(ref, "refs/remotes/"))
+	remotes := slices.DeleteFunc(slices.Compact([]string{remote, "origin"}), func(name string) bool { return name == "" })
+	for _, name := range remotes {
+		ref := "refs/remotes/" + name + "/"
+		found := seen(ref+"HEAD", ref+"main", ref+"master")
+		if len(found) == 0 {
+			found = seen(ref)
 		}
+		list = append(list, found...)
+	}
+	if len(list) == 0 {
+		list = seen("refs/remotes/")
+	}
+	if err == nil {
+		return list
+	}
+	for _, name := range remotes { // what is there is not known: who looks at these says so
+		list = append(list, name+"/HEAD", name+"/main", name+"/master")
 	}
 	return list
 }
