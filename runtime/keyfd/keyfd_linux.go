@@ -45,6 +45,12 @@ func protect() string {
 // process by exec is seen no more.
 func starter() string {
 	pid := os.Getppid()
+	// An orphan has the session of who started it, and a parent with another one.
+	if own, err := unix.Getsid(0); err == nil && pid != 0 && own != os.Getpid() {
+		if theirs, err := unix.Getsid(pid); err != nil || theirs != own {
+			return "the process that started dialect is gone, and it may have been one of this user: start dialect as another user, which stays: runuser -u USER -- dialect"
+		}
+	}
 	folder := "/proc/" + strconv.Itoa(pid)
 	info, err := os.Stat(folder + "/status") // of root where that process cannot be read; where others are hidden (hidepid), there is none
 	if err != nil || regular.Owner(info) != unix.Geteuid() {

@@ -205,6 +205,14 @@ func TestStarter(t *testing.T) {
 	if want := "the process that started dialect (sh, "; !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	got = takeAs(t, func() *exec.Cmd { // the shell may be gone by then
+		cmd := command("/bin/sh", "take", agent)
+		cmd.Args = []string{"sh", "-c", path + " & exit 0"}
+		return cmd
+	})
+	if !strings.HasPrefix(got, "the process that started dialect ") {
+		t.Errorf("%q of a shell that ends", got)
+	}
 	got = takeAs(t, func() *exec.Cmd { // as the documentation has it
 		cmd := exec.Command("chroot", fmt.Sprintf("--userspec=%d:%d", agent, agent), "--groups=", "--skip-chdir", "/", path)
 		cmd.Env = command(path, "take", os.Geteuid()).Env
