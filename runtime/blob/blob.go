@@ -138,7 +138,7 @@ func Open(ctx context.Context, dir string, sum [sha256.Size]byte, most int64) (f
 }
 
 // MostOf returns how many bytes what is kept of an output of n bytes can have: a mark is longer than the secret that it takes the place of.
-func MostOf(n int64) int64 { return 16*min(max(n, 0), 1<<32) + 1<<20 }
+func MostOf(n int64) int64 { return 32*min(max(n, 0), 1<<32) + 1<<20 }
 
 // SeekTail moves f to the begin of its last n lines.
 func SeekTail(f *os.File, n int) error {

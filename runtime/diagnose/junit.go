@@ -50,7 +50,7 @@ func decoded(name string, text io.Reader) (io.Reader, error) {
 func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f Failures, err error) {
 	defer func() {
 		if err != nil {
-			err = &unread{short(clean(err.Error())), err}
+			err = &unread{short(clean(unquoted(err))), err}
 		}
 	}()
 	d := xml.NewDecoder(io.LimitReader(r, maxJUnit))
@@ -208,6 +208,21 @@ func JUnit(r io.Reader, clean func(string) string, each func(Case)) (t Tests, f 
 		return t, f, errors.New("it is not JUnit XML: it has no testsuite")
 	}
 	return t, f, nil
+}
+
+// unquoted returns what err says, without the pieces of the file that the decoder quotes: one can be a part of a secret, which nothing finds then.
+func unquoted(err error) string {
+	text := err.Error()
+	if syntax := (*xml.SyntaxError)(nil); errors.As(err, &syntax) {
+		head, _, _ := strings.Cut(text, syntax.Msg)
+		return head + strings.TrimRight(syntax.Msg[:min(len(syntax.Msg), strings.IndexAny(syntax.Msg+"<", "<&:\"'"))], " ")
+	}
+	for _, quoting := range []string{"xml: opening charset", "xml: unsupported version"} {
+		if i := strings.Index(text, quoting); i >= 0 {
+			return text[:i] + quoting
+		}
+	}
+	return text
 }
 
 // An unread error says in few words why a file is not read.

@@ -704,7 +704,7 @@ func TestStranger(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(matrix, nil, 0o644), os.Chown(matrix, 12345, -1)); err != nil {
 		t.Fatal(err)
 	}
-	if path, _, err := FindMatrix(dir, ""); err == nil || !strings.Contains(err.Error(), "belongs to the user 12345") {
+	if path, _, err := FindMatrix(dir, ""); !errors.Is(err, routing.ErrNotFound) || !strings.Contains(err.Error(), "belongs to the user 12345") {
 		t.Errorf("%s, %v", path, err)
 	}
 	if path, _, err := FindMatrix(dir, matrix); path != matrix || err != nil {

@@ -61,8 +61,20 @@ func familiar(dir, shown string, info fs.FileInfo) error {
 	if here, err := os.Stat(dir); err == nil && regular.Owner(here) == owner {
 		return nil
 	}
-	return fmt.Errorf("the matrix %s, which was found above, belongs to the user %d, or its folder does: its programs would run as you; if they may, name it: --routing FILE", shown, owner)
+	return &StrangerError{shown, owner}
 }
+
+// A StrangerError says that the nearest matrix is another user's, and so none; see [FindMatrix]. It wraps [routing.ErrNotFound].
+type StrangerError struct {
+	shown string
+	owner int
+}
+
+func (e *StrangerError) Error() string {
+	return fmt.Sprintf("the matrix %s, which was found above, belongs to the user %d, or its folder does: its programs would run as you; if they may, name it: --routing FILE", e.shown, e.owner)
+}
+
+func (e *StrangerError) Unwrap() error { return routing.ErrNotFound }
 
 // read returns what reads the files of the matrix at path, which was found for dir. Whose that is, is asked of the file whose bytes are
 // returned: another can be there since [FindMatrix] looked.

@@ -74,6 +74,17 @@ func (s *server) start(ctx context.Context, o Options, conf plan.Server) error {
 	return nil
 }
 
+// noURL says so without the address: what is quoted of it can be a part of a secret, which nothing finds then.
+func (s *server) noURL(conf plan.Server) error {
+	return mcpclient.Errorf(mcpclient.NotConfigured, "the url of the MCP server %q of %s does not parse once its variables are filled in: a value with a / ? # or @ has to be escaped for URLs", s.name, conf.Origin)
+}
+
+// authority returns the part of an address between its scheme and its path.
+func authority(address string) string {
+	_, rest, _ := strings.Cut(address, "://")
+	return rest[:strings.IndexAny(rest+"/", "/?#")]
+}
+
 func (s *server) transport(o Options, conf plan.Server) (mcp.Transport, error) {
 	value := func(text string) (string, error) {
 		out, err := expand(text, o.Environ)
@@ -87,6 +98,9 @@ func (s *server) transport(o Options, conf plan.Server) (mcp.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
+		if whole, err := value(authority(conf.URL)); err == nil && strings.Contains(conf.URL, "://") && whole != authority(address) {
+			return nil, s.noURL(conf) // else a part of a value would be taken for the host, and be looked up
+		}
 		headers := make(map[string]string, len(conf.Headers))
 		for name, text := range conf.Headers {
 			if headers[name], err = value(text); err != nil {
@@ -95,7 +109,7 @@ func (s *server) transport(o Options, conf plan.Server) (mcp.Transport, error) {
 		}
 		client, err := httpClient(address, headers, s.meter)
 		if err != nil {
-			return nil, mcpclient.Errorf(mcpclient.NotConfigured, "the url of the MCP server %q of %s: %v", s.name, conf.Origin, err)
+			return nil, s.noURL(conf)
 		}
 		return &mcp.StreamableClientTransport{Endpoint: address, HTTPClient: client, DisableStandaloneSSE: true, MaxRetries: -1}, nil
 	}

@@ -418,7 +418,7 @@ func (c *call) judge(gate string, require []string, base string) error {
 func (c *call) script(in scriptInput) error {
 	// The root's, also if it has none: then dialect says so.
 	matrix, _, err := project.FindMatrix(c.o.Root, "") // what is named is not asked any more whose it is
-	if err != nil && !errors.Is(err, routing.ErrNotFound) {
+	if stranger := (*project.StrangerError)(nil); errors.As(err, &stranger) || err != nil && !errors.Is(err, routing.ErrNotFound) {
 		return err
 	}
 	if err != nil {
