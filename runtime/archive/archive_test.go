@@ -507,3 +507,24 @@ func TestLasts(t *testing.T) {
 		t.Error("it lasts after its end")
 	}
 }
+
+// TestStrangersStore: what another user put above is not found.
+func TestStrangersStore(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to give a file away")
+	}
+	root := t.TempDir()
+	dir, store := filepath.Join(root, "own"), archive.Store(root)
+	if err := errors.Join(os.Mkdir(dir, 0o755), archive.Make(root), os.WriteFile(store, nil, 0o600), os.Chown(store, 12345, -1)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := archive.Nearest(dir); got != "" || err == nil || !strings.Contains(err.Error(), "belongs to the user 12345") {
+		t.Errorf("%s, %v", got, err)
+	}
+	if err := os.Chown(dir, 12345, -1); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := archive.Nearest(dir); got != store || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+}

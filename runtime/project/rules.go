@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,26 +40,44 @@ func FindMatrix(dir, name string) (path, shown string, err error) {
 		return "", "", err
 	}
 	shown = place.Short(path)
-	// A link is its own owner's, and so is what else the folder has, the root of the project.
-	for _, look := range []func() (fs.FileInfo, error){func() (fs.FileInfo, error) { return os.Lstat(path) }, func() (fs.FileInfo, error) { return os.Stat(filepath.Dir(path)) }} {
-		info, err := look()
-		if err == nil {
-			err = familiar(dir, shown, info)
-		}
-		if err != nil {
-			return "", "", err
-		}
+	// A link is its own owner's, and what else the folder has, the root of the project, is the folder's.
+	info, err := os.Lstat(path)
+	folder, ferr := os.Stat(filepath.Dir(path))
+	if err = errors.Join(err, ferr); err == nil {
+		err = cmp.Or(familiar(dir, shown, info, folder), familiar(dir, shown, folder, folder))
+	}
+	if err != nil {
+		return "", "", err
 	}
 	return path, shown, nil
 }
 
+// unmapped reports whether owner stands for users that have no id in this user namespace, root among them: nobody here can give a file to one of
+// those, nor put one of theirs where others may not write.
+func unmapped(owner int) bool {
+	ids, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(ids)) {
+		if fields := strings.Fields(line); len(fields) > 0 && fields[0] == "0" {
+			return false
+		}
+	}
+	overflow, err := os.ReadFile("/proc/sys/kernel/overflowuid")
+	return err == nil && strings.TrimSpace(string(overflow)) == strconv.Itoa(owner)
+}
+
 // familiar returns an error if what info is about, of the matrix that messages call shown, belongs to a stranger; see [FindMatrix].
-func familiar(dir, shown string, info fs.FileInfo) error {
+func familiar(dir, shown string, info, folder fs.FileInfo) error {
 	owner := regular.Owner(info)
 	if owner == os.Geteuid() || owner == 0 {
 		return nil
 	}
 	if here, err := os.Stat(dir); err == nil && regular.Owner(here) == owner {
+		return nil
+	}
+	if folder != nil && folder.Mode().Perm()&0o022 == 0 && unmapped(owner) {
 		return nil
 	}
 	return &StrangerError{shown, owner}
@@ -90,7 +109,8 @@ func read(dir, path, shown string) func(name string) ([]byte, error) {
 		defer f.Close()
 		info, err := f.Stat()
 		if err == nil {
-			err = familiar(dir, shown, info)
+			folder, _ := os.Stat(filepath.Dir(path))
+			err = familiar(dir, shown, info, folder)
 		}
 		if err != nil {
 			return nil, err

@@ -479,7 +479,9 @@ func modulePaths(content []byte) []string {
 			}
 			at = value
 		case "url":
-			if url != "" || strings.Contains(strings.ToLower(value), "%0a") {
+			scheme, _, _ := strings.Cut(value, "://")
+			if url != "" || strings.Contains(strings.ToLower(value), "%0a") || strings.Contains(scheme, "::") || // a helper, which git starts for nobody by itself
+				scheme != value && !slices.Contains([]string{"https", "http", "ssh", "git", "file", "git+ssh", "ssh+git", "ftp", "ftps"}, scheme) {
 				return nil
 			}
 			url = value

@@ -536,6 +536,8 @@ func TestModulePaths(t *testing.T) {
 		"[submodule \"a\"]\npath = a\nurl = x\n[submodule \"a/b\"]\npath = b\nurl = x\n": "", // git refuses one git directory in another
 		"[submodule \"./x\"]\npath = a\nurl = x\n":                                       "", "[submodule \".\"]\npath = a\nurl = x\n": "", "[submodule \"/\"]\npath = a\nurl = x\n": "", "[submodule \"a//b\"]\npath = a\nurl = x\n": "",
 		"[submodule \"a/\"]\npath = a\nurl = x\n": "", "[submodule \"A\"]\npath = a\nurl = x\n[submodule \"a\"]\npath = b\nurl = x\n": "",
+		"[submodule \"a\"]\npath = a\nurl = ext::sh\n": "", "[submodule \"a\"]\npath = a\nurl = ::x\n": "", "[submodule \"a\"]\npath = a\nurl = odd://h/x\n": "", "[submodule \"a\"]\npath = a\nurl = ssh://[::1]/x\n": "a",
+		"[submodule \"a\"]\npath = a\nurl = git@h:x.git\n":                                         "a",
 		"[submodule \"a\"]\npath = a\nurl = x\nshallow = perhaps\n":                                "",
 		"[submodule \"a\"]\npath = a\nurl = x\nshallow = On\nfetchRecurseSubmodules = on-demand\n": "a",
 		"[submodule \"a\"]\npath = a\nurl = x\nfetchRecurseSubmodules = sometimes\n":               "",
