@@ -96,7 +96,7 @@ var notRun = map[string]string{
 	"dialect receipts keygen boss boss.key >boss.pub":                                                                                    keyed,
 	"runuser -u agent -- dialect run --json --key-fd 3 quality.dlct 3< <(cat boss.key) >run.json":                                        keyed,
 	"dialect receipts audit --since checkpoint.txt":                                                                                      keyed,
-	"jq -j .checkpoint run.json >checkpoint.txt":                                                                                         keyed,
+	"jq -ej .checkpoint run.json >new.txt && mv new.txt checkpoint.txt":                                                                  keyed,
 	"dialect verify --require quality --base 3d5c0b64dec3d72ae4ee8c01eb38a2fbc27a6a5e --key boss.pub --level L1 --since checkpoint.txt":  keyed,
 	"dialect consume g-8fc71b27dd92 --require quality --key boss.pub --level L1 --ledger spent.db":                                       keyed,
 	"dialect receipts export --bundle g-8fc71b27dd92 >proof.json":                                                                        keyed,

@@ -148,13 +148,13 @@ func (b *Binding) Parameters() Parameters {
 	}
 }
 
-// maxTaken bounds the placeholders of a composite, and of those of which it is a member, which have them all again: a line needs a value for each.
+// maxTaken bounds the placeholders of a composite: each in which it is has them again, and a line needs a value for each.
 const maxTaken = 1024
 
 // memberNames appends to names the placeholders of all members, {object} first.
 func (b *Binding) memberNames(seen map[string]bool, names *[]string) {
 	for _, m := range b.Members {
-		if len(*names) >= maxTaken {
+		if len(*names) > maxTaken { // which is an error
 			return
 		}
 		if m.Kind == plan.Composite {

@@ -652,6 +652,9 @@ func (l *loader) settle(b *Binding, size map[*Binding]int, chain []*Binding) int
 		kept = append(kept, m)
 	}
 	b.Members = kept
+	if b.Kind == plan.Composite && len(b.Parameters().Names) > maxTaken {
+		newReader(b.Source, &l.list).Errorf(diag.BadValue, b.KeySpan("composite"), "%q takes more than %d values", b.Name, maxTaken)
+	}
 	size[b] = steps
 	b.Effect = b.effectOf(l.m.Vocabulary)
 	if len(b.Files) > 0 && b.Effect != plan.Read && b.Kind == plan.Process {

@@ -118,15 +118,13 @@ func dial(ctx context.Context, path string, f *os.File, query string, between wa
 		db.Close()
 		return nil, nil, err
 	}
-	if _, err := driver.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, maxRow); err != nil {
-		conn.Close()
-		db.Close()
-		return nil, nil, err
-	}
 	between.over("dialled")
 	var seq int
 	var name, opened string
-	if err = conn.QueryRowContext(ctx, "PRAGMA database_list").Scan(&seq, &name, &opened); err == nil {
+	if _, err = driver.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, maxRow); err == nil {
+		err = conn.QueryRowContext(ctx, "PRAGMA database_list").Scan(&seq, &name, &opened)
+	}
+	if err == nil {
 		err = sameFile(f, path, opened)
 	}
 	if err != nil {

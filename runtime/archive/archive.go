@@ -155,19 +155,6 @@ func Makes(name string) (folder, ok bool) {
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// familiar returns an error if a store that nobody named belongs to neither this user, root nor the owner of dir: its records, and what they say
-// was run, would be a stranger's. Anyone can put one into /tmp.
-func familiar(dir, path string, info fs.FileInfo) error {
-	owner := regular.Owner(info)
-	if owner == os.Geteuid() || owner == 0 {
-		return nil
-	}
-	if here, err := os.Stat(dir); err == nil && regular.Owner(here) == owner {
-		return nil
-	}
-	return fmt.Errorf("%s belongs to the user %d; --store PATH names it, if it is meant", path, owner)
-}
-
 // Nearest returns the path of the store of the project that dir is in, the nearest one; it is
 // empty where there is none in dir or above it. Where there is none that can be looked at and is not a
 // stranger's, and one that is otherwise, err says why: that one is not known to be missing.
@@ -176,10 +163,11 @@ func Nearest(dir string) (store string, err error) {
 		path := Store(at)
 		info, missed := os.Lstat(path)
 		if missed == nil {
-			if missed = familiar(dir, path, info); missed == nil {
+			folder, _ := os.Stat(filepath.Dir(path))
+			if regular.Familiar(dir, info, folder) {
 				return path, nil
 			}
-			err = cmp.Or(err, missed)
+			err = cmp.Or(err, fmt.Errorf("%s belongs to the user %d; --store PATH names it, if it is meant", path, regular.Owner(info)))
 			continue
 		}
 		if missed = cmp.Or(CheckStore(path), missed); !errors.Is(missed, fs.ErrNotExist) {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -52,35 +51,12 @@ func FindMatrix(dir, name string) (path, shown string, err error) {
 	return path, shown, nil
 }
 
-// unmapped reports whether owner stands for users that have no id in this user namespace, root among them: nobody here can give a file to one of
-// those, nor put one of theirs where others may not write.
-func unmapped(owner int) bool {
-	ids, err := os.ReadFile("/proc/self/uid_map")
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(ids)) {
-		if fields := strings.Fields(line); len(fields) > 0 && fields[0] == "0" {
-			return false
-		}
-	}
-	overflow, err := os.ReadFile("/proc/sys/kernel/overflowuid")
-	return err == nil && strings.TrimSpace(string(overflow)) == strconv.Itoa(owner)
-}
-
 // familiar returns an error if what info is about, of the matrix that messages call shown, belongs to a stranger; see [FindMatrix].
 func familiar(dir, shown string, info, folder fs.FileInfo) error {
-	owner := regular.Owner(info)
-	if owner == os.Geteuid() || owner == 0 {
+	if regular.Familiar(dir, info, folder) {
 		return nil
 	}
-	if here, err := os.Stat(dir); err == nil && regular.Owner(here) == owner {
-		return nil
-	}
-	if folder != nil && folder.Mode().Perm()&0o022 == 0 && unmapped(owner) {
-		return nil
-	}
-	return &StrangerError{shown, owner}
+	return &StrangerError{shown, regular.Owner(info)}
 }
 
 // A StrangerError says that the nearest matrix is another user's, and so none; see [FindMatrix]. It wraps [routing.ErrNotFound].
@@ -139,7 +115,10 @@ func LoadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 // root is that of the project that dir is in, by its routing.toml, else by its repository; if dir is
 // in neither, it is the folder of the matrix.
 func RootOf(dir, path string) string {
-	own, _, _ := FindMatrix(dir, "")
+	own := ""
+	if rootFolder(dir, path) != "" {
+		own, _, _ = FindMatrix(dir, "")
+	}
 	return rootOf(dir, path, own)
 }
 
@@ -169,7 +148,9 @@ func rootFolder(dir, path string) string {
 
 // top returns the root of the worktree that dir, absolute, is in, as snapshots have it: git decides what a repository is. It is empty where there is none.
 func top(dir string) string {
-	r, _ := git.Discover(context.Background(), nil, dir) // with an error it has a root, too
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second) // where the files do not suffice, git is asked
+	defer cancel()
+	r, _ := git.Discover(ctx, nil, dir) // with an error it has a root, too
 	return r.Root
 }
 

@@ -414,20 +414,30 @@ func (c *call) judge(gate string, require []string, base string) error {
 	return nil
 }
 
+// matrix returns the path of the nearest matrix for dir; empty for none. A stranger's is an error: dialect does not ask whose one is that is named.
+func (c *call) matrix(dir string) (string, error) {
+	path, _, err := project.FindMatrix(dir, "")
+	if stranger := (*project.StrangerError)(nil); errors.Is(err, routing.ErrNotFound) && !errors.As(err, &stranger) {
+		return "", nil
+	}
+	return path, err
+}
+
 // script adds the script of a call: a file below the root, or text.
 func (c *call) script(in scriptInput) error {
 	// The root's, also if it has none: then dialect says so.
-	matrix, _, err := project.FindMatrix(c.o.Root, "") // what is named is not asked any more whose it is
-	if stranger := (*project.StrangerError)(nil); errors.As(err, &stranger) || err != nil && !errors.Is(err, routing.ErrNotFound) {
+	matrix, err := c.matrix(c.o.Root)
+	if err != nil {
 		return err
 	}
-	if err != nil {
+	none := matrix == ""
+	if none {
 		matrix = filepath.Join(c.o.Root, routing.FileName)
 	}
 	if short, err := filepath.Rel(c.o.Root, matrix); err == nil {
 		matrix = short // as messages call it
 	}
-	if err != nil || filepath.Dir(filepath.FromSlash(in.Script)) != "." { // else dialect finds it, and "again:" is shorter
+	if none || filepath.Dir(filepath.FromSlash(in.Script)) != "." { // else dialect finds it, and "again:" is shorter
 		c.value("--routing", matrix)
 	}
 	for name, value := range in.Set {
@@ -468,7 +478,11 @@ func (c *call) script(in scriptInput) error {
 		return fmt.Errorf("%q leads out of the root", in.Script)
 	}
 	// Under the rules of the root it would be another script, and its verdict no word about that project.
-	if own, _, err := project.FindMatrix(filepath.Join(c.o.Root, filepath.Dir(path)), ""); err == nil && own != filepath.Join(c.o.Root, matrix) {
+	own, err := c.matrix(filepath.Join(c.o.Root, filepath.Dir(path)))
+	if err != nil {
+		return err
+	}
+	if own != "" && own != filepath.Join(c.o.Root, matrix) {
 		dir := place.From(c.o.Root, filepath.Dir(own))
 		return fmt.Errorf("%q belongs to the project in %s, which has a routing.toml of its own: its tools are those of `dialect mcp --root %s`", in.Script, dir, dir)
 	}

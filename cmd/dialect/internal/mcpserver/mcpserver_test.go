@@ -343,6 +343,15 @@ func TestTheMatrixOfTheRoot(t *testing.T) {
 	if a := call(t, s, "run", map[string]any{"script": "sub/x.dlct:1"}); !a.IsError {
 		t.Errorf("line: %+v", a)
 	}
+	if os.Geteuid() == 0 { // a file can be given away: with a stranger's matrix below, the root's is not taken either
+		nearer := filepath.Join(dir, "sub", "routing.toml")
+		if err := os.Chown(nearer, 12345, -1); err != nil {
+			t.Fatal(err)
+		}
+		if a := call(t, s, "run", map[string]any{"script": "sub/x.dlct"}); !a.IsError || !strings.Contains(a.Text, "belongs to the user 12345") {
+			t.Errorf("a stranger's matrix: %+v", a)
+		}
+	}
 	write(t, dir, "plain/x.dlct", "Test with true\n")
 	if a := call(t, s, "run", map[string]any{"script": "plain/x.dlct"}); a.IsError {
 		t.Errorf("a folder without rules of its own: %+v", a)
