@@ -45,9 +45,11 @@ func protect() string {
 // process by exec is seen no more.
 func starter() string {
 	pid := os.Getppid()
-	// An orphan has the session of who started it, and a parent with another one.
+	// An orphan has the session of who started it, and a parent with another one, or where all is one session (a container) process 1.
 	if own, err := unix.Getsid(0); err == nil && pid != 0 && own != os.Getpid() {
-		if theirs, err := unix.Getsid(pid); err != nil || theirs != own {
+		if theirs, err := unix.Getsid(pid); pid == 1 && theirs == own {
+			return "process 1, the parent of dialect, may have adopted it from a process of this user that is gone: if it started dialect itself, have that lead a session of its own: setsid -w runuser -u USER -- dialect"
+		} else if err != nil || theirs != own {
 			return "the process that started dialect is gone, and it may have been one of this user: start dialect as another user, which stays: runuser -u USER -- dialect"
 		}
 	}

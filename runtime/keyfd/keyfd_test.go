@@ -205,9 +205,10 @@ func TestStarter(t *testing.T) {
 	if want := "the process that started dialect (sh, "; !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	got = takeAs(t, func() *exec.Cmd { // the shell may be gone by then
+	got = takeAs(t, func() *exec.Cmd { // the shell may be gone by then; a session of its own, as no test knows whose child dialect is after that
 		cmd := command("/bin/sh", "take", agent)
 		cmd.Args = []string{"sh", "-c", path + " & exit 0"}
+		cmd.SysProcAttr.Setsid = true
 		return cmd
 	})
 	if !strings.HasPrefix(got, "the process that started dialect ") {
@@ -220,6 +221,30 @@ func TestStarter(t *testing.T) {
 	})
 	if got != "" {
 		t.Errorf("%q of a key whose pipe only root had", got)
+	}
+}
+
+// TestStarterOfContainer has root's process 1, whose session is that of all, be the parent of dialect, which it may have started or adopted. One
+// that leads a session it has started: orphans that do are the orchestrator's to see to.
+func TestStarterOfContainer(t *testing.T) {
+	unshare, err := exec.LookPath("unshare")
+	if err != nil || os.Geteuid() != 0 || exec.Command(unshare, "--pid", "--fork", "--mount-proc", "true").Run() != nil {
+		t.Skip("needs root, unshare(1) and a namespace of processes")
+	}
+	path := closedBinary(t, 0o711, 0)
+	for _, test := range []struct{ name, before, want string }{
+		{"parent", "", "process 1, the parent of dialect, may have adopted it "},
+		{"parent of a session", "setsid ", ""},
+	} {
+		got := takeAs(t, func() *exec.Cmd {
+			script := fmt.Sprintf("chroot --userspec=%d:%d --groups= --skip-chdir / %s%s & wait", agent, agent, test.before, path)
+			cmd := exec.Command(unshare, "--pid", "--fork", "--mount-proc", "sh", "-c", script)
+			cmd.Env = command(path, "take", os.Geteuid()).Env
+			return cmd
+		})
+		if test.want == "" && got != "" || !strings.HasPrefix(got, test.want) {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
 	}
 }
 
