@@ -28,7 +28,7 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Checkpoint
 	}
 	s := &Session{
 		ctx: context.Background(), keys: keys, head: head, origin: head.Origin, index: new(index), partial: true,
-		entries: make(map[int64]*receipts.Entry), followed: make(map[int64]bool), settled: make(map[int64]settled), beginnings: make(map[string]*receipts.Entry), withKey: make(map[string]bool),
+		entries: make(map[int64]*receipts.Entry), followed: make(map[int64]bool), settled: make(map[int64]settled), beginnings: make(map[string]*receipts.Entry), withKey: make(map[string]bool), strange: make(map[uint64]bool),
 		bundled: make(map[int64]Raw), signed: make(Coverage),
 		notary: statement, voucher: voucher,
 	}

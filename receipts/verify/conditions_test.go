@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -229,6 +230,13 @@ func TestLevel(t *testing.T) {
 			m.sign = boss
 			m.gate([]receipts.Hash{m.receipt()})
 		}, Flaky},
+		{"another tree's signed, and more of made-up signers than are looked at", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Tree = &treeB })
+			m.sign = nil
+			for i := range maxNear + 1 {
+				m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Tree, g.Signer = &treeC, fmt.Sprintf("boss+%08x", i) })
+			}
+		}, Stale},
 		{"another tree's signed, this one's not", func(m *maker) {
 			m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Tree = &treeB })
 			m.sign = nil

@@ -107,6 +107,7 @@ type Session struct {
 	beginnings    map[string]*receipts.Entry // see [Session.begun]
 	withKey       map[string]bool            // see [Session.speaks]
 	followed      map[int64]bool             // what [Session.follow] has said all of
+	strange       map[uint64]bool            // see [Session.weaker]
 	settled       map[int64]settled          // of receipts that were pending
 	weighed       int                        // failures, each for every leaf of the gates that were judged
 	err           error                      // the log's, while an answer is made
@@ -127,7 +128,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	}
 	s := &Session{
 		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), origin: st.Origin, signed: make(Coverage),
-		edge: make(Edge), entries: make(map[int64]*receipts.Entry), followed: make(map[int64]bool), settled: make(map[int64]settled), beginnings: make(map[string]*receipts.Entry), withKey: make(map[string]bool),
+		edge: make(Edge), entries: make(map[int64]*receipts.Entry), followed: make(map[int64]bool), settled: make(map[int64]settled), beginnings: make(map[string]*receipts.Entry), withKey: make(map[string]bool), strange: make(map[uint64]bool),
 		note: st.Note,
 	}
 	if err := receipts.CheckOrigin(st.Origin); err != nil {

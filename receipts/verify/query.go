@@ -268,10 +268,26 @@ func belowText(n int) string {
 // maxNear bounds how many gates about other trees are read for the one that says best what is missing. None of them can answer the query.
 const maxNear = 64
 
-// weaker reports whether the record at seq is below the level that is asked for, by its mark: each writer with a key names it in the record.
-// Without it anybody who can write the store could make a question read as many records as he likes.
+// weaker reports whether the record at seq is below the level that is asked for, by the signer that it names, as each writer with a key does.
+// Without it anybody who can write the store could make a question read as many records as he likes: one of each signer is read.
 func (s *Session) weaker(q Query, seq int64) bool {
-	return q.Level > receipts.LevelHash && s.index.at(seq).signer == 0
+	by := s.index.at(seq).signer
+	if q.Level <= receipts.LevelHash || by == 0 {
+		return q.Level > receipts.LevelHash
+	}
+	if strange, known := s.strange[by]; known {
+		return strange
+	}
+	e := s.entry(seq)
+	if e == nil {
+		return false
+	}
+	signer, below := receipts.SignerOf(body(e)), e.Level <= receipts.LevelHash
+	if shortText(signer) == by { // else not of the strict form: it says nothing of others that name its signer
+		below = below && !receipts.KnowsKey(s.keys, signer)
+		s.strange[by] = below
+	}
+	return below
 }
 
 // nearest returns the newest final gate of the project under the trusted rules, or, if there

@@ -53,7 +53,7 @@ func (s *Session) undoes(p passed, f *receipts.Entry) bool {
 }
 
 const (
-	// maxScoped bounds how many failures since a full run are read, and how many gates.
+	// maxScoped bounds how many failures since a full run are weighed.
 	maxScoped = 4096
 	// maxFull bounds how many gates of the level that is asked for are judged as full runs, or as passes since.
 	maxFull = 64
@@ -102,12 +102,12 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool, each bool) bool) (
 	// Keyed by Rest, the digest of the files that no line names: a pass with another Rest does not count. The zero
 	// key holds passes on exactly the present tree.
 	passes := make(map[receipts.Hash]map[line]passed)
-	for seq, n, read := s.index.len()-1, 0, 0; seq >= 0 && n < maxFull && read < maxScoped; seq-- {
+	for seq, n := s.index.len()-1, 0; seq >= 0 && n < maxFull; seq-- {
 		if s.index.at(seq).kind != kindGate || s.weaker(q, seq) {
 			continue
 		}
 		e := s.entry(seq)
-		if read++; e == nil || s.stopped() {
+		if e == nil || s.stopped() {
 			return nil, miss{}
 		}
 		if e.Level < q.Level {
@@ -246,16 +246,16 @@ func (s *Session) failures(q Query, b *basis) bool {
 		if m := s.index.at(seq); m.kind != kindReceipt || m.flags&(answers|flagEarly) == 0 || m.flags&flagPassed != 0 {
 			continue
 		}
-		if read++; read > maxScoped || s.stopped() {
-			return false
-		}
 		e := s.entry(seq)
-		if e == nil {
+		if e == nil || s.stopped() {
 			return false
 		}
 		r := receipt(e)
 		if r == nil || e.Level < q.Level && !below.has(e) {
 			continue
+		}
+		if read++; read > maxScoped {
+			return false
 		}
 		l := lineOf(r)
 		var under *receipts.Receipt

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -370,6 +371,18 @@ func TestScoped(t *testing.T) {
 			m.sign = nil
 			for range 2 * maxFull {
 				m.gate([]receipts.Hash{m.receipt(on(treeC), about(receipts.Hash{9}))}, over(treeC))
+			}
+		}, signed, Scoped},
+		{"behind more records of made-up signers than are looked at", func(m *maker) {
+			m.sign = boss
+			m.full()
+			m.since()
+			m.signCheckpoint(boss)
+			m.sign = nil
+			for i := range maxScoped + 1 {
+				madeUp := fmt.Sprintf("boss+%08x", i)
+				h := m.receipt(on(treeC), failing, about(receipts.Hash{9}), func(r *receipts.Receipt) { r.Signer = madeUp })
+				m.gate([]receipts.Hash{h}, over(treeC), func(g *receipts.Gate) { g.Signer = madeUp })
 			}
 		}, signed, Scoped},
 		{"a full run that is not signed", func(m *maker) { m.full(); m.sign = boss; m.since(); m.signCheckpoint(boss) }, signed, Missing},
