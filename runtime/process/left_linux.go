@@ -31,10 +31,10 @@ const (
 // What carries no mark of a command, and is in the session of none, may have been left by
 // any that ran: it is named by the last of those that ran at the same time.
 func (w *watcher) nameLeft() {
-	list, forks := settled(w.leftNow, forked)
+	list, going := settled(w.leftNow, forks())
 	left, text := w.launcher.platform.name(list)
 	switch {
-	case forks:
+	case going:
 		text = cmp.Or(text, LeftRunning+"something") + ", which goes on starting others"
 	case len(left) == 0:
 		return
@@ -84,7 +84,7 @@ func (p *platform) wasNamed(q *proc) bool {
 
 // nameOthers names what is left by children of this process that are not commands.
 func (p *platform) nameOthers() (left []Left, text string) {
-	list, _ := settled(p.ownOrphans, forked)
+	list, _ := settled(p.ownOrphans, forks())
 	return p.name(list)
 }
 
@@ -111,10 +111,18 @@ func settled(list func() []proc, forked func() bool) (left []proc, forks bool) {
 	return left, forks
 }
 
-// forked takes the status of what ended among the orphans, and reports whether there was any.
-func forked() bool {
-	_, zombie := haveChildren()
-	return zombie && reapOrphans(adopted()) > 0
+// forks returns what takes the status of what ended among the orphans, and reports whether there was any since the call before, the first of
+// which is of forks.
+func forks() func() bool {
+	seen := orphansTaken.Load()
+	return func() bool {
+		if _, zombie := haveChildren(); zombie {
+			reapOrphans(adopted())
+		}
+		was := seen
+		seen = orphansTaken.Load()
+		return seen != was
+	}
 }
 
 // leftNow returns what is left of the command, and not named yet.

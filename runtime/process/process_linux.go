@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -36,29 +35,6 @@ type platform struct {
 
 // ticks of /proc/PID/stat are a second: USER_HZ, which is 100 wherever Go runs.
 const ticks = 100
-
-// launchers holds the marks of the launchers of this process that are open. Each wants orphans to become its children, an
-// attribute that a process has only once.
-var launchers struct {
-	sync.Mutex
-	marks []string
-}
-
-func setSubreaper(mark string, on bool) error {
-	launchers.Lock()
-	defer launchers.Unlock()
-	var value uintptr
-	if on {
-		value = 1
-		launchers.marks = append(launchers.marks, mark)
-	} else if i := slices.Index(launchers.marks, mark); i >= 0 {
-		launchers.marks = slices.Delete(launchers.marks, i, i+1)
-	}
-	if len(launchers.marks) != int(value) {
-		return nil // not the first, or not the last
-	}
-	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, value, 0, 0, 0)
-}
 
 func (p *platform) open(o Options, mark string) error {
 	for _, fd := range [...]*int{&p.wake, &p.hard} {

@@ -139,6 +139,7 @@ func (t *tree) kill(patience time.Duration) int {
 	for pause, waited := time.Duration(0), time.Duration(0); ; pause = min(pause+time.Millisecond, 10*time.Millisecond) {
 		// A group is killed as one: none of its members can fork its way out.
 		t.group(unix.SIGKILL)
+		taken := orphansTaken.Load()
 		live, err := t.scan()
 		if err != nil {
 			return t.killGroup(patience - waited)
@@ -153,7 +154,8 @@ func (t *tree) kill(patience time.Duration) int {
 		}
 		// What forks and leaves faster than /proc is read is seen by its zombies:
 		// if there was one, its child may be alive and not in the table.
-		if reaped := t.reap() + reapOrphans(processes()); live == 0 && reaped == 0 {
+		reapOrphans(processes())
+		if reaped := t.reap(); live == 0 && reaped == 0 && orphansTaken.Load() == taken {
 			return 0
 		}
 		if waited >= patience || time.Since(began) >= killLongest {
@@ -465,56 +467,6 @@ func readSmall(path string, buf []byte) int {
 var sessions struct {
 	sync.RWMutex
 	leaders sync.Map // of pid
-}
-
-// reapOrphans takes the status of those of pids that ended after their command did,
-// and fell to us as a subreaper. Children of other parts of this process are theirs
-// to wait for. They are told apart by their session, which is that of this process:
-// nothing else in it opens sessions. It returns how many there were.
-func reapOrphans(pids []int) (n int) {
-	own, err := unix.Getsid(0)
-	if err != nil {
-		return 0
-	}
-	sessions.Lock()
-	defer sessions.Unlock()
-	self := os.Getpid()
-	for _, pid := range pids {
-		p, ok := readProc(pid)
-		if !ok || p.ppid != self || p.session == own || !p.dead() {
-			continue
-		}
-		if _, ok := sessions.leaders.Load(pid); !ok {
-			if got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err == nil && got == pid {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// haveChildren reports whether this process has children, and whether one of them waits to
-// be waited for, at the price of one system call.
-func haveChildren() (some, zombie bool) {
-	var info unix.Siginfo
-	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-	return err == nil, err == nil && info.Signo != 0
-}
-
-// adopted returns the pids of the children that the kernel lists for the first thread, which orphans are given to. While children
-// come and go the list can miss some. A kernel without the list gives all processes.
-func adopted() (pids []int) {
-	me := strconv.Itoa(os.Getpid())
-	text, err := os.ReadFile("/proc/" + me + "/task/" + me + "/children")
-	if err != nil {
-		return processes()
-	}
-	for field := range strings.FieldsSeq(string(text)) {
-		if pid, err := strconv.Atoi(field); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // processes returns the pids that /proc shows, nil if it cannot be read.
