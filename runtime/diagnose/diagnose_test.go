@@ -379,6 +379,29 @@ func TestReaderFindsItAnywhere(t *testing.T) {
 	}
 }
 
+// TestGoTold has what go and testify say on another line than the place.
+func TestGoTold(t *testing.T) {
+	event := func(action, test, output string) string {
+		return fmt.Sprintf(`{"Time":"2026-11-25T00:00:00Z","Action":%q,"Package":"m",%s"Output":%q}`+"\n", action, test, output)
+	}
+	named := `"Test":"TestX",`
+	for _, c := range []struct{ name, text, want string }{
+		{"a remedy on the next line", "# m\nx_test.go:7:2: no required module provides package example.com/y; to add it:\n\tgo get example.com/y\n", "x_test.go:7: no required module provides package example.com/y; to add it: go get example.com/y"},
+		{"another place on the next line", "a.c:7: not this:\nb.c:8: error: x\n", "a.c:7: not this:"},
+		{"a helper of testify's", "=== RUN   TestX\n    equal.go:75: \n        \tError Trace:\t/r/x_test.go:84\n        \t            \t/r/x_test.go:9\n        \tError:      \tNot equal: \n        \tTest:       \tTestX\n--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tm\t0.1s\n", "/r/x_test.go:84: TestX: Not equal:"},
+		{"a trace of no place", "=== RUN   TestX\n    equal.go:75: \n        \tError Trace:\tnone\n        \tError:      \tNot equal: \n        \tTest:       \tTestX\n--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tm\t0.1s\n", "equal.go:75: TestX: Not equal:"},
+		{"a binary that ends early", "=== RUN   TestA\n--- PASS: TestA (0.00s)\n=== RUN   TestX\nexit status 3\nFAIL\tm\t0.005s\nFAIL\n", "TestX: the test binary ended while this test ran"},
+		{"likewise, by events", event("run", named, "") + event("output", named, "=== RUN   TestX\n") + event("output", "", "FAIL\tm\t0.005s\n") + event("fail", "", ""), "TestX: the test binary ended while this test ran"},
+		{"two that ran", "=== RUN   TestA\n=== PAUSE TestA\n=== RUN   TestX\n=== PAUSE TestX\n=== CONT  TestX\nexit status 3\nFAIL\tm\t0.005s\nFAIL\n", "FAIL\tm\t0.005s"},
+	} {
+		var r Reader
+		r.Write(0, []byte(c.text))
+		if f, _ := r.Failures(); len(f.List) == 0 || f.List[0].String() != c.want {
+			t.Errorf("%s: %+v, want %q", c.name, f.List, c.want)
+		}
+	}
+}
+
 // A file is named as it is seen from the folder of the command, wherever the tool named it from.
 func TestLocate(t *testing.T) {
 	there := map[string]bool{"/r/.git": true, "/r/a/b/src/x.rs": true, "/r/a/b/own.rs": true, "/r/top.rs": true, "/out.rs": true}

@@ -448,12 +448,31 @@ func (s *goSection) failures() (list []Failure) {
 			f = firstLine(s.words)
 		}
 		test := s.wordsOf
+		if running := s.unfinished(); test == "" && running != "" {
+			test = running
+			if f.Message == s.status {
+				f.Message = "the test binary ended while this test ran"
+			}
+		}
 		list = append(list, Failure{Finding: f, Test: test})
 	}
 	for i := range list {
 		list[i].Package = s.pkg
 	}
 	return list
+}
+
+// unfinished returns the one test that began and did not end; empty if more than one did not, those that it is a part of apart.
+func (s *goSection) unfinished() (name string) {
+	for other := range s.tests {
+		switch {
+		case name == "" || strings.HasPrefix(other, name+"/"):
+			name = other
+		case !strings.HasPrefix(name, other+"/"):
+			return ""
+		}
+	}
+	return name
 }
 
 // firstLine reads one line as an error.
@@ -600,6 +619,9 @@ func blamed(logs []goLog) (f Finding, detail []string) {
 	for i, l := range logs {
 		if l.Message == "" {
 			logs[i].Message, logs[i].more = below(l.more), nil
+			if at := traced(l.more); at.File != "" && path.Base(at.File) != path.Base(l.File) { // without t.Helper the place is testify's own
+				logs[i].File, logs[i].Line = at.File, at.Line
+			}
 		}
 	}
 	at := len(logs) - 1
@@ -619,6 +641,20 @@ search:
 		}
 	}
 	return logs[at].Finding, detail
+}
+
+// traced returns the place that testify, and what derives from it, names in the first row of its table.
+func traced(lines []string) (f Finding) {
+	for _, l := range lines {
+		if at, ok := strings.CutPrefix(strings.TrimSpace(l), "Error Trace:"); ok {
+			if at = strings.TrimSpace(at); strings.Contains(at, ".go:") {
+				i := strings.LastIndexByte(at, ':')
+				return Finding{File: at[:i], Line: number(at[i+1:])}
+			}
+			break
+		}
+	}
+	return Finding{}
 }
 
 // below reads a message that begins on the line after its place, such as testify's, which has

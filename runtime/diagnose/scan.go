@@ -152,6 +152,7 @@ type scan struct {
 	rake    bool   // the line before says that rake ended: its error follows
 	goPanic string
 	frames  bool // python is the last frame of a traceback of pytest
+	opened  bool // the message of the last error ends in a colon: what follows may be on the next line
 	wraps   int  // lines that may go on with the message of the last error
 	below   int  // likewise, with its detail
 	label   int  // likewise, with the source that rustc shows, and what it says of it
@@ -159,7 +160,7 @@ type scan struct {
 
 // found notes an error, and reports whether it is a new one.
 func (s *scan) found(f Finding) bool {
-	s.pending, s.raised, s.python, s.goPanic, s.frames, s.wraps, s.below, s.label = false, "", Finding{}, "", false, 0, 0, 0
+	s.pending, s.raised, s.python, s.goPanic, s.frames, s.wraps, s.below, s.label, s.opened = false, "", Finding{}, "", false, 0, 0, 0, false
 	for _, o := range s.list {
 		if o.Finding == f {
 			return false // it is reported once
@@ -428,6 +429,8 @@ func (s *scan) colon(l string) bool {
 	}
 	if s.found(f) && wraps {
 		s.wraps = 4
+	} else {
+		s.opened = strings.HasSuffix(f.Message, ":")
 	}
 	return true
 }
@@ -523,6 +526,12 @@ func counts0(l, words string) bool {
 // goesOn reports whether a line goes on with the last error: mypy breaks its messages at the width of the terminal, and
 // tsc explains a type on the lines below.
 func (s *scan) goesOn(l, t string) bool {
+	if s.opened {
+		if s.opened = false; l[0] == '\t' && len(s.list) > 0 { // as go does
+			s.amend(func(f *Failure) { f.Message += " " + t })
+			return true
+		}
+	}
 	if s.wraps > 0 {
 		if s.wraps--; l[0] == ' ' || len(s.list) == 0 || allPlaces().colon.MatchString(l) {
 			s.wraps = 0
