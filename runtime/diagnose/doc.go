@@ -35,6 +35,6 @@
 //
 // # Size
 //
-// It is one package of up to 6,300 lines because each form has a reader of its own, of some 100 lines; they share
+// It is one package of up to 6,340 lines because each form has a reader of its own, of some 100 lines; they share
 // what a [Failure] is, the patterns of places and the bounds.
 package diagnose
