@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -109,6 +110,9 @@ func executable(path string, env []string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Lstat(path); err == nil {
 			return fmt.Errorf("%s is a link to a file that does not exist", path)
+		}
+		if venv := filepath.Dir(filepath.Dir(path)); slices.Contains([]string{".venv", "venv"}, filepath.Base(venv)) {
+			return &missingError{path, fmt.Errorf("does not exist: make the virtual environment with `python3 -m venv %s`, and install what the project needs into it", venv)}
 		}
 		return &missingError{path, errors.New("does not exist")}
 	case err != nil:

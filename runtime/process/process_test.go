@@ -226,6 +226,7 @@ func TestStartFailures(t *testing.T) {
 		{"PATH through a file", Command{Argv: []string{"no-such-tool"}, Env: []string{"PATH=" + filepath.Join(dir, "plain") + ":/bin"}}, EnvMissing, "no-such-tool was not found in PATH: install it"},
 		{"no PATH", Command{Argv: []string{"true"}, Env: []string{}}, EnvMissing, "PATH is not set"},
 		{"no file", Command{Argv: []string{"./none"}}, EnvMissing, "/none does not exist"},
+		{"no virtual environment", Command{Argv: []string{".venv/bin/python"}}, EnvMissing, "/.venv/bin/python does not exist: make the virtual environment with `python3 -m venv " + dir + "/.venv`, and install what the project needs into it"},
 		{"directory", Command{Argv: []string{"./"}}, EnvMissing, "is a directory"},
 		{"below a file", Command{Argv: []string{"./plain/x"}}, EnvMissing, "not a directory"},
 		{"not executable", Command{Argv: []string{"./plain"}}, EnvMissing, "/plain is not executable"},
