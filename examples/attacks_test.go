@@ -366,6 +366,9 @@ var attacks = []attack{
 		w.sh("echo " + w.gate() + " >../old")
 		return w.ends(nil, "-e", "Spawn worker as subtask")
 	}},
+	{"a line validates a receipt that the agent made itself (`Validate receipt`)", func(w *world) string {
+		return w.ends(nil, "-e", "Validate receipt "+w.exec("true"))
+	}},
 	{"a script that bears the name of a task is left for the agent that must bring a gate", func(w *world) string {
 		subtask(w, "true")
 		w.write("worker.dlct", "Check with alpha\nGate against results\n")

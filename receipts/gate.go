@@ -93,6 +93,7 @@ type GateRequest struct {
 	By          string            // who accepts
 	AnyRun      bool              // the receipts may be of any run, but all of Tree
 	AnySession  bool              // and of any session
+	Resumed     bool              // a process before this one, which is gone, may have had the same decided: its gate then stands, if the decision is the same
 }
 
 // A Decision is the answer to a gate, a validation or a consumption. It passed if

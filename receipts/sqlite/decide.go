@@ -53,7 +53,7 @@ func (s *Store) gate(ctx context.Context, g receipts.GateRequest, gather func(*v
 			d, members, err = v.Decide(g)
 			return err
 		})
-		if err != nil || !d.Passed() {
+		if err != nil || !d.Passed() || !d.Gate.IsZero() {
 			return err
 		}
 		if err = w.accept(g, &d); err != nil {

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -26,18 +25,25 @@ func (e *AttemptTakenError) Error() string {
 	return fmt.Sprintf("attempt %d of step %s of run %s has the receipt %s of a worker already", e.Attempt, e.Step, e.Run, e.SHA.Short())
 }
 
-// workers is what a store knows of the receipts of workers in its log.
+// workers is what a store knows of the receipts in its log that name an attempt of a worker, and a key that may have signed them.
 type workers struct {
 	read int64 // how many records of the log were looked at
-	held map[attemptKey]receipts.Hash
+	held map[attemptKey][]handedIn
+}
+
+// A handedIn is such a receipt. Only one that a worker has signed stands in the place of another: anybody who can write the store could else
+// keep the failure of a worker out of it.
+type handedIn struct {
+	sha       receipts.Hash
+	signature receipts.Signature
 }
 
 // handed is in the body of each receipt of a worker.
 var handed = []byte(`"dispatch":`)
 
-// checkFirst returns an [*AttemptTakenError] if the log holds another receipt of a worker for the attempt of r. It reads the log, and not the
-// projection, which decides nothing. What other processes appended is read in the transaction that appends r, so that of two one wins.
-func (w *appender) checkFirst(r receipts.Record) error {
+// checkFirst returns an [*AttemptTakenError] if the log holds another receipt for the attempt of r that one of the keys of r has signed. It reads the
+// log, and not the projection, which decides nothing. What other processes appended is read in the transaction that appends r, so that of two one wins.
+func (w *appender) checkFirst(r submission) error {
 	v, err := r.Parse()
 	if err != nil {
 		return err
@@ -48,7 +54,7 @@ func (w *appender) checkFirst(r receipts.Record) error {
 	}
 	known := &w.s.workers
 	if known.held == nil {
-		known.held = make(map[attemptKey]receipts.Hash)
+		known.held = make(map[attemptKey][]handedIn)
 	}
 	err = sqlLog{w.s}.Records(w.ctx, known.read, func(old verify.Raw) bool {
 		if old.Seq >= w.head.count {
@@ -60,26 +66,26 @@ func (w *appender) checkFirst(r receipts.Record) error {
 			return true
 		}
 		v, err := rec.Parse()
-		if old, ok := v.(*receipts.Receipt); err == nil && ok && old.StopReason != receipts.StopWorkerLost && old.Dispatch > 0 {
-			known.held[attemptKey{old.Run, old.Step, old.Attempt}] = rec.SHA()
+		if was, ok := v.(*receipts.Receipt); err == nil && ok && was.StopReason != receipts.StopWorkerLost && was.Dispatch > 0 && was.Signer != "" && was.Signer == old.Signature.ID() {
+			key := attemptKey{was.Run, was.Step, was.Attempt}
+			known.held[key] = append(known.held[key], handedIn{rec.SHA(), old.Signature})
 		}
 		return true
 	})
 	if err != nil {
 		return err
 	}
-	if sha, taken := known.held[attemptKey{own.Run, own.Step, own.Attempt}]; taken && sha != r.SHA() {
-		return &AttemptTakenError{own.Run, own.Step, own.Attempt, sha}
+	key := attemptKey{own.Run, own.Step, own.Attempt}
+	for len(known.held[key]) > 0 {
+		old := known.held[key][0]
+		if _, by := old.signature.Check(w.head.origin, old.sha, r.workers); by == "" {
+			known.held[key] = known.held[key][1:]
+			continue
+		}
+		if old.sha != r.SHA() {
+			return &AttemptTakenError{own.Run, own.Step, own.Attempt, old.sha}
+		}
+		break
 	}
 	return nil
-}
-
-// Gates returns the hashes of the gate receipts of a run, as the projection has them: [Store.Validate] says whether one is
-// what it seems.
-func (s *Store) Gates(ctx context.Context, run string) (ids []string, err error) {
-	entries, err := s.List(ctx, Filter{Kinds: []receipts.Kind{receipts.KindGate}, Run: run})
-	for _, e := range entries {
-		ids = append(ids, e.SHA.String())
-	}
-	return ids, err
 }

@@ -11,11 +11,15 @@ import (
 
 // TestAttemptTaken submits two receipts of workers for one attempt: the second is refused, whatever the projection says, and nothing else is.
 func TestAttemptTaken(t *testing.T) {
-	private, _, err := receipts.GenerateKey("worker")
+	private, public, err := receipts.GenerateKey("worker")
 	if err != nil {
 		t.Fatal(err)
 	}
 	worker, err := receipts.NewSigner(private, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := receipts.ParseKeys(public)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +36,22 @@ func TestAttemptTaken(t *testing.T) {
 			if err := errors.Join(err, oerr, serr); err != nil {
 				t.Fatal(err)
 			}
-			return rec, s.SubmitSigned(rec, g)
+			return rec, s.SubmitSigned(rec, g, keys)
+		}
+		// What says that it is the receipt of a worker, and is signed by none for this log, stands in nobody's place.
+		for i, signer := range []string{"", worker.ID()} {
+			r := receiptOf("r-1", 0, receipts.Succeeded)
+			r.Dispatch, r.Signer, r.DurationNS = 1, signer, int64(7+i)
+			rec, err := r.Record()
+			g, serr := worker.Sign("dialect/of-another-log", rec.SHA())
+			db, oerr := sql.Open("sqlite", path)
+			if err := errors.Join(err, serr, oerr, s.Append(ctx, rec)); err != nil {
+				t.Fatal(err)
+			}
+			_, err = db.Exec("UPDATE record SET signature = ? WHERE seq = ?", string(g), i)
+			if err := errors.Join(err, db.Close()); err != nil {
+				t.Fatal(err)
+			}
 		}
 		first, ticket := submit(receipts.StatusFailed)
 		if err := s.Durable(ctx, ticket); err != nil {

@@ -215,7 +215,7 @@ const maxFresh = 2048
 func (w *appender) append(r submission) error {
 	sha := r.SHA()
 	if r.signature != "" {
-		if err := w.checkFirst(r.Record); err != nil {
+		if err := w.checkFirst(r); err != nil {
 			return err
 		}
 	}

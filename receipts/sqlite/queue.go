@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"github.com/command-dialect/dialect/receipts"
 )
 
@@ -38,6 +40,7 @@ type queue struct {
 type submission struct {
 	receipts.Record
 	signature receipts.Signature // empty: the store signs, if it has a key
+	workers   note.Verifiers     // of whom the signature is; nil without one
 	taken     *AttemptTakenError // why it was not appended; nil if it was, or nobody tried yet
 }
 
@@ -60,11 +63,11 @@ var errClosed = errors.New("it is closed")
 func (s *Store) Submit(r receipts.Record) (ticket int64) { return s.submit(submission{Record: r}) }
 
 // SubmitSigned is [Store.Submit] of the receipt of a worker, with the signature that its maker made for this store
-// ([Store.Origin]); the store signs nothing of it. The caller has checked it. Of one attempt of a run the first such
-// receipt is taken. For another one [Store.Durable] returns an [*AttemptTakenError]: two workers cannot both have been asked. What else was
-// submitted is not affected.
-func (s *Store) SubmitSigned(r receipts.Record, g receipts.Signature) (ticket int64) {
-	return s.submit(submission{Record: r, signature: g})
+// ([Store.Origin]); the store signs nothing of it. The caller has checked it by the keys of its workers, which are the same for all that it
+// submits. Of one attempt of a run the first receipt that one of these keys has signed is taken. For another one [Store.Durable] returns
+// an [*AttemptTakenError]: two workers cannot both have been asked. What else was submitted is not affected.
+func (s *Store) SubmitSigned(r receipts.Record, g receipts.Signature, workers note.Verifiers) (ticket int64) {
+	return s.submit(submission{Record: r, signature: g, workers: workers})
 }
 
 // Origin returns the origin of the store's log, which signatures of its records are made for.

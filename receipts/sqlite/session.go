@@ -323,11 +323,18 @@ func (s *Store) Standing(ctx context.Context, q verify.Query, commands []verify.
 	return answer(ctx, s, func(v *verify.Session) (*verify.Standing, error) { return v.Standing(q, commands) })
 }
 
-// Validate says whether records are evidence of a success: in the log, and succeeded.
-// It changes nothing, may be asked any number of times, and does not care whether they
+// Validate says whether records are evidence of a success: in the log, of no lower level than the store's signer, or where it has
+// none of that of its keys, and succeeded. It changes nothing, may be asked any number of times, and does not care whether they
 // were consumed.
 func (s *Store) Validate(ctx context.Context, ids ...string) (receipts.Decision, error) {
-	return answer(ctx, s, func(v *verify.Session) (receipts.Decision, error) { return v.Validate(ids...) })
+	level := receipts.LevelHash
+	switch {
+	case s.signer != nil:
+		level = s.signer.Level()
+	case s.keys != nil:
+		level = receipts.LevelKey
+	}
+	return answer(ctx, s, func(v *verify.Session) (receipts.Decision, error) { return v.Validate(level, ids...) })
 }
 
 // Passed returns the last receipt of a command on a tree, if it says that the command

@@ -31,7 +31,7 @@ func wantProblem(t *testing.T, name string, s *Session, want string) {
 	if err != nil || d.Passed() || all != nil {
 		t.Errorf("%s: it is consumed: %v, %v", name, d.Refusals, err)
 	}
-	if d, err := s.Validate(s.index.at(0).sha.String()); err != nil || d.Passed() {
+	if d, err := s.Validate(receipts.LevelHash, s.index.at(0).sha.String()); err != nil || d.Passed() {
 		t.Errorf("%s: it is valid: %v, %v", name, d.Refusals, err)
 	}
 }

@@ -15,6 +15,9 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 	if s.refuse(&d) {
 		return d, nil, s.err
 	}
+	if g.Resumed {
+		s.resumed = s.decided(g)
+	}
 	var hashes []receipts.Hash
 	for _, x := range g.Expect {
 		if !x.SHA.IsZero() {
@@ -118,7 +121,37 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 	if s.refuse(&d) {
 		return d, nil, s.err
 	}
+	if d.Passed() {
+		d.Gate = s.resumed
+	}
 	return d, members, nil
+}
+
+// decided returns the gate of the log that was made of the request g, by its run and at its level; zero if there is none. What it consumed is to be
+// judged as it was before: the gate alone grants nothing.
+func (s *Session) decided(g receipts.GateRequest) (sha receipts.Hash) {
+	var members []receipts.Hash
+	for _, x := range g.Expect {
+		if !x.SHA.IsZero() {
+			members = append(members, x.SHA)
+		}
+	}
+	run := shortText(g.Run)
+	for seq := s.index.len() - 1; seq >= 0 && g.Tree != nil; seq-- {
+		if m := s.index.at(seq); m.kind != kindGate || m.run != run {
+			continue
+		}
+		e := s.entry(seq)
+		if e == nil {
+			return sha
+		}
+		b, ok := body(e).(*receipts.Gate)
+		if ok && e.Level >= g.Level && b.Run == g.Run && b.Nonce == g.Nonce && b.Final == g.Final && b.Covers == g.Covers && b.Script == g.Script && b.Matrix == g.Matrix &&
+			b.Tree != nil && b.Tree.SameFiles(*g.Tree) && slices.Equal(b.Members, members) {
+			return e.SHA
+		}
+	}
+	return sha
 }
 
 // Gather sets what a gate request expects to the records that ids name, judges each as
@@ -483,9 +516,9 @@ func (s *Session) One(q Query, id string) (*Result, error) {
 	return s.conclude(q, s.around(q, s.judge(q, e, whole)))
 }
 
-// Validate says whether records are evidence of a success: there, and succeeded. It
+// Validate says whether records are evidence of a success: there, of no lower level than level, and succeeded. It
 // does not care about trees, or whether they were consumed.
-func (s *Session) Validate(ids ...string) (receipts.Decision, error) {
+func (s *Session) Validate(level int, ids ...string) (receipts.Decision, error) {
 	var d receipts.Decision
 	if s.refuse(&d) {
 		return d, s.err
@@ -502,6 +535,8 @@ func (s *Session) Validate(ids ...string) (receipts.Decision, error) {
 		d.Records[i] = *e
 		if r := receipts.Valid(*e); r != nil {
 			d.Refusals = append(d.Refusals, *r)
+		} else if e.Level < level {
+			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.LevelTooLow, SHA: e.SHA, Message: tooLow(e.SHA.Short(), level, e.Level)})
 		}
 	}
 	s.refuse(&d)

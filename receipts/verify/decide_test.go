@@ -195,9 +195,13 @@ func TestDecideLevel(t *testing.T) {
 		for _, h := range tt.hs {
 			ids = append(ids, h.String())
 		}
-		v, err := m.open(Options{Keys: keys}).Validate(ids...)
-		if d := m.decide(Options{Keys: keys}, requestFor(tt.hs...)); err != nil || d.Level != tt.want || v.Level != tt.want {
+		v, err := m.open(Options{Keys: keys}).Validate(receipts.LevelHash, ids...)
+		if d := m.decide(Options{Keys: keys}, requestFor(tt.hs...)); err != nil || !v.Passed() || d.Level != tt.want || v.Level != tt.want {
 			t.Errorf("%d receipts: a gate of L%d, valid at L%d, %v; want L%d", len(ids), d.Level, v.Level, err, tt.want)
+		}
+		v, err = m.open(Options{Keys: keys}).Validate(receipts.LevelKey, ids...)
+		if low := len(v.Refusals) == 1 && v.Refusals[0].Reason == receipts.LevelTooLow && v.Refusals[0].SHA == b; err != nil || low != (tt.want == receipts.LevelHash) || v.Passed() == low {
+			t.Errorf("%d receipts of L%d where a key is asked for: %v, %v", len(ids), tt.want, v.Refusals, err)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestKnown(t *testing.T) {
 
 	m.log.recs[1].Known = good // and the log says that it failed
 	for _, id := range []receipts.Hash{passed, failed} {
-		d, err := m.open(Options{}).Validate(id.String())
+		d, err := m.open(Options{}).Validate(receipts.LevelHash, id.String())
 		if err != nil || d.Passed() != (id == passed) {
 			t.Errorf("with the record of another row: %+v, %v", d, err)
 		}

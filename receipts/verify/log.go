@@ -109,6 +109,7 @@ type Session struct {
 	followed      map[int64]bool             // what [Session.follow] has said all of
 	strange       map[uint64]bool            // see [Session.weaker]
 	settled       map[int64]settled          // of receipts that were pending
+	resumed       receipts.Hash              // the gate that the request under decision has led to before: what it consumed counts as free
 	weighed       int                        // failures, each for every leaf of the gates that were judged
 	err           error                      // the log's, while an answer is made
 	ctx           context.Context

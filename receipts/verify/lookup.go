@@ -184,7 +184,7 @@ func (s *Session) follow(list map[receipts.Hash]*receipts.Entry) {
 			switch b := body(by).(type) {
 			case *receipts.Consumption:
 				for _, h := range b.Consumed {
-					if e := list[h]; e != nil && e.Consumption == nil && e.Seq < seq {
+					if e := list[h]; e != nil && e.Consumption == nil && e.Seq < seq && (s.resumed.IsZero() || b.By != s.resumed.String()) {
 						_, err := receipts.ParseHash(b.By)
 						e.Consumption = &receipts.ConsumedBy{By: b.By, At: b.Timestamp, Gate: err == nil}
 					}

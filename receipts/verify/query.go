@@ -453,6 +453,14 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	return res
 }
 
+// tooLow says that a record has another level than the higher one that is asked for.
+func tooLow(name string, level, has int) string {
+	if level >= receipts.LevelNotary && has >= receipts.LevelKey {
+		return name + " is signed with a key that counts here, but not at the level of a notary: no notary recorded it, or a command ran in the working tree, or a command could read files that its user can write"
+	}
+	return name + " is not signed with a key that counts here, and a signed one is asked for"
+}
+
 // identify checks where and when a record was made, and for whom.
 func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce string, at time.Time, place receipts.Datum) {
 	switch {
@@ -464,12 +472,8 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 	if place != q.Place {
 		res.no(Missing, receipts.OtherPlace, sha, "%s is of the project in %s, and this one is in %s", name, placeName(place), placeName(q.Place))
 	}
-	switch {
-	case q.Level <= res.Level:
-	case q.Level >= receipts.LevelNotary && res.Level >= receipts.LevelKey:
-		res.no(Missing, receipts.LevelTooLow, sha, "%s is signed with a key that counts here, but not at the level of a notary: no notary recorded it, or a command ran in the working tree, or a command could read files that its user can write", name)
-	default:
-		res.no(Missing, receipts.LevelTooLow, sha, "%s is not signed with a key that counts here, and a signed one is asked for", name)
+	if res.Level < q.Level {
+		res.no(Missing, receipts.LevelTooLow, sha, "%s", tooLow(name, q.Level, res.Level))
 	}
 	if q.MaxAge <= 0 {
 		return

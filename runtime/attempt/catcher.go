@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"github.com/command-dialect/dialect/receipts"
 )
 
@@ -36,7 +38,7 @@ func (c *Catcher) Submit(r receipts.Record) int64 {
 }
 
 // SubmitSigned catches nothing.
-func (c *Catcher) SubmitSigned(receipts.Record, receipts.Signature) int64 { return 0 }
+func (c *Catcher) SubmitSigned(receipts.Record, receipts.Signature, note.Verifiers) int64 { return 0 }
 
 // Durable has nothing to wait for.
 func (c *Catcher) Durable(context.Context, int64) error { return nil }
@@ -45,9 +47,6 @@ func (c *Catcher) Durable(context.Context, int64) error { return nil }
 func (c *Catcher) Gate(context.Context, receipts.GateRequest) (receipts.Decision, error) {
 	return receipts.Decision{}, errElsewhere
 }
-
-// Gates is for the orchestrator.
-func (c *Catcher) Gates(context.Context, string) ([]string, error) { return nil, errElsewhere }
 
 // Validate is for the orchestrator.
 func (c *Catcher) Validate(context.Context, ...string) (receipts.Decision, error) {

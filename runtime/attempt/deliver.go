@@ -273,7 +273,7 @@ func (x *Executor) accept(res *Report, d *Delivery) error {
 	if x.ledger.store == nil {
 		return nil
 	}
-	res.Receipt, res.ticket = sha, x.ledger.submitSigned(rec, d.Signature)
+	res.Receipt, res.ticket = sha, x.ledger.submitSigned(rec, d.Signature, x.opt.Worker.Keys)
 	x.names.add(Durable{s, res.Attempts, sha}, res.ticket)
 	return nil
 }

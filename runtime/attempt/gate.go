@@ -183,7 +183,7 @@ func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Exp
 		Final: g.Final, Part: x.plan.Script.Part,
 		Script: parseHash(x.plan.Script.SHA256), Matrix: parseHash(x.plan.Matrix.SHA256),
 		Covers: covers(x.before(a)), Expect: expect,
-		Parent: x.opt.Parent, Retries: x.plan.Matrix.Retries, Env: x.plan.Matrix.Env, AcceptFlaky: x.opt.AcceptFlaky, By: x.opt.By,
+		Parent: x.opt.Parent, Retries: x.plan.Matrix.Retries, Env: x.plan.Matrix.Env, AcceptFlaky: x.opt.AcceptFlaky, By: x.opt.By, Resumed: x.opt.Resumed,
 	}
 	root := ""
 	if tested != nil {
@@ -203,11 +203,7 @@ func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Exp
 	g.Policy, g.Tree, g.Noted = req.Policy, req.Tree, unseen
 	// What earlier gates consumed comes in with their gate receipts.
 	req.Expect = append(req.Expect, x.gates...)
-	d, again := x.decidedBefore(req)
-	var err error
-	if !again {
-		d, err = x.opt.Store.Gate(context.Background(), req)
-	}
+	d, err := x.opt.Store.Gate(context.Background(), req)
 	if err != nil {
 		x.ledger.fail(err)
 		return err
@@ -231,38 +227,6 @@ func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Exp
 		x.gates = append(x.gates, receipts.Expectation{SHA: g.SHA, Step: s.ID, Binding: s.Binding, Gate: true})
 	}
 	return nil
-}
-
-// decidedBefore looks for the gate that a process before this one, which is gone, had decided of the same run that was taken up
-// again: of the same lines, receipts, rules and files. The store vouches for the record.
-func (x *Executor) decidedBefore(req receipts.GateRequest) (d receipts.Decision, ok bool) {
-	if !x.opt.Resumed || req.Tree == nil {
-		return d, false
-	}
-	var members []receipts.Hash
-	for _, e := range req.Expect {
-		if !e.SHA.IsZero() {
-			members = append(members, e.SHA)
-		}
-	}
-	ids, err := x.opt.Store.Gates(context.Background(), req.Run)
-	if err != nil {
-		return d, false
-	}
-	for _, id := range ids {
-		d, err := x.opt.Store.Validate(context.Background(), id)
-		if err != nil || !d.Passed() || len(d.Records) != 1 {
-			continue
-		}
-		v, _ := d.Records[0].Parse()
-		g, isGate := v.(*receipts.Gate)
-		if isGate && g.Run == req.Run && g.Nonce == req.Nonce && g.Final == req.Final && g.Covers == req.Covers && g.Script == req.Script && g.Matrix == req.Matrix &&
-			g.Tree != nil && g.Tree.SameFiles(*req.Tree) && slices.Equal(g.Members, members) {
-			d.Gate, d.Level, d.Reused = d.Records[0].SHA, g.Level, g.Reused
-			return d, true
-		}
-	}
-	return d, false
 }
 
 // Beyond puts the tree of a snapshot into a request, and what a clone of it would have

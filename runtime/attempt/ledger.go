@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"github.com/command-dialect/dialect/receipts"
 )
 
@@ -17,18 +19,16 @@ type Store interface {
 	// Submit hands a record over, to be made durable together with others, and returns
 	// its ticket. A later record has a higher one.
 	Submit(receipts.Record) (ticket int64)
-	// SubmitSigned is Submit of the receipt of a worker, with its signature.
-	SubmitSigned(receipts.Record, receipts.Signature) (ticket int64)
+	// SubmitSigned is Submit of the receipt of a worker, with its signature, which one of the keys of workers has made.
+	SubmitSigned(receipts.Record, receipts.Signature, note.Verifiers) (ticket int64)
 	// Durable returns when the record of a ticket, and each of a lower one, is durable,
 	// or why it is not. Ticket 0 is durable from the start.
 	Durable(ctx context.Context, ticket int64) error
 	// Gate validates the receipts of a request and consumes them, all or none,
 	// and makes durable what was submitted before.
 	Gate(ctx context.Context, g receipts.GateRequest) (receipts.Decision, error)
-	// Validate checks receipts, by hash or unique prefix, and changes nothing.
+	// Validate checks receipts, by hash or unique prefix, at the level of what the store itself records, and changes nothing.
 	Validate(ctx context.Context, ids ...string) (receipts.Decision, error)
-	// Gates returns the hashes of the gate receipts of a run, as the store lists them.
-	Gates(ctx context.Context, run string) ([]string, error)
 	// Passed returns the last receipt of a command in a directory of a project on a
 	// tree, if it is one of a success.
 	Passed(ctx context.Context, command receipts.Hash, dir, place receipts.Datum, t receipts.Tree) (receipts.Entry, bool, error)
@@ -95,8 +95,8 @@ func (l *ledger) submit(rec receipts.Record) (ticket int64) {
 }
 
 // submitSigned is submit of the receipt of a worker.
-func (l *ledger) submitSigned(rec receipts.Record, g receipts.Signature) (ticket int64) {
-	return l.submitted(l.store.SubmitSigned(rec, g))
+func (l *ledger) submitSigned(rec receipts.Record, g receipts.Signature, workers note.Verifiers) (ticket int64) {
+	return l.submitted(l.store.SubmitSigned(rec, g, workers))
 }
 
 // submitted notes a ticket: another result may have a higher one by now.
@@ -197,10 +197,6 @@ func (p patient) Gate(_ context.Context, g receipts.GateRequest) (receipts.Decis
 
 func (p patient) Validate(_ context.Context, ids ...string) (receipts.Decision, error) {
 	return ask(p.ledger, func(ctx context.Context) (receipts.Decision, error) { return p.Store.Validate(ctx, ids...) })
-}
-
-func (p patient) Gates(_ context.Context, run string) ([]string, error) {
-	return ask(p.ledger, func(ctx context.Context) ([]string, error) { return p.Store.Gates(ctx, run) })
 }
 
 // A found is what Passed returns.

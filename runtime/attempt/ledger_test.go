@@ -20,7 +20,6 @@ func (d deaf) Gate(context.Context, receipts.GateRequest) (receipts.Decision, er
 func (d deaf) Validate(context.Context, ...string) (receipts.Decision, error) {
 	return receipts.Decision{}, d.wait()
 }
-func (d deaf) Gates(context.Context, string) ([]string, error) { return nil, d.wait() }
 func (d deaf) Passed(context.Context, receipts.Hash, receipts.Datum, receipts.Datum, receipts.Tree) (receipts.Entry, bool, error) {
 	return receipts.Entry{}, false, d.wait()
 }
@@ -33,7 +32,7 @@ func TestPatient(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	s := reflect.ValueOf(Store(patient{deaf{}, newLedger(Options{Store: deaf{}, Patience: time.Millisecond}, ended, t.Context())}))
-	for _, name := range []string{"Gate", "Validate", "Gates", "Passed", "Counted"} {
+	for _, name := range []string{"Gate", "Validate", "Passed", "Counted"} {
 		m := s.MethodByName(name)
 		args := []reflect.Value{reflect.ValueOf(t.Context())}
 		for i := 1; i < m.Type().NumIn() && !m.Type().IsVariadic(); i++ {

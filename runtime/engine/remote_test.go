@@ -469,7 +469,7 @@ func TestOneReceipt(t *testing.T) {
 		t.Fatal(err)
 	}
 	g, _ := f.signer.Sign(f.origin, second.SHA())
-	if err := r.store.Durable(t.Context(), r.store.SubmitSigned(second, g)); err == nil || !strings.Contains(err.Error(), "has the receipt") {
+	if err := r.store.Durable(t.Context(), r.store.SubmitSigned(second, g, o.Worker.Keys)); err == nil || !strings.Contains(err.Error(), "has the receipt") {
 		t.Errorf("a second receipt of one attempt: %v", err)
 	}
 }

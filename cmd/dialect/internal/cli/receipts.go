@@ -134,7 +134,7 @@ func newReceiptsValidate(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:               "validate ID...",
-		Short:             "check that receipts exist, are intact and record a success, without consuming them",
+		Short:             "check that receipts exist, are intact, signed if --key is given, and record a success, without consuming them",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
