@@ -3,6 +3,7 @@ package sqlite
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -178,5 +179,37 @@ func TestBundleAgreesForged(t *testing.T) {
 	}
 	if passed < 100 {
 		t.Errorf("%d gates passed", passed)
+	}
+}
+
+// Of a log that was forked after a checkpoint had been kept, neither branch is what two checkpoints are of: the one that was kept, and that of a run which
+// went on from a copy of before.
+func TestForkedLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := openAt(t, path)
+	fill(t, s, "r-1", 3)
+	s.Close()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	fill(t, s, "r-2", 2)
+	kept := keep(t, s)
+	fork := path + "2"
+	if err := os.WriteFile(fork, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := openAt(t, fork)
+	fill(t, other, "r-3", 4)
+	of := keep(t, other)
+	fill(t, s, "r-4", 4)
+	for name, s := range map[string]*Store{"kept": s, "forked": other} {
+		if a := audit(t, s, kept, of); a.Consistent() || a.Since != of.Count {
+			t.Errorf("%s: %d, %q", name, a.Since, messages(a))
+		}
+	}
+	if a := audit(t, s, kept, keep(t, s)); !a.Consistent() || a.Since != 9 {
+		t.Errorf("%d, %q", a.Since, messages(a))
 	}
 }

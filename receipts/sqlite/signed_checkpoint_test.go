@@ -64,7 +64,7 @@ func TestStrangeNode(t *testing.T) {
 	if _, err := s.conn.ExecContext(ctx, "UPDATE node SET idx = -1 WHERE idx = 0"); err != nil {
 		t.Fatal(err)
 	}
-	if a := audit(t, s, nil); a.Consistent() || !strings.Contains(messages(a), "the log has a hash -1") {
+	if a := audit(t, s); a.Consistent() || !strings.Contains(messages(a), "the log has a hash -1") {
 		t.Error(messages(a))
 	}
 }
@@ -144,7 +144,7 @@ func TestKeyWithoutCheckpoint(t *testing.T) {
 			s = openWith(t, path, both)
 			defer s.Close()
 			want := how != "nothing is changed"
-			if got := audit(t, s, nil).Tampered(); got != want {
+			if got := audit(t, s).Tampered(); got != want {
 				t.Errorf("audit: tampered %v, want %v", got, want)
 			}
 			if strings.HasSuffix(how, "of a remembered log") {

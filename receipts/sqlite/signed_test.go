@@ -196,7 +196,7 @@ func TestTwoKeys(t *testing.T) {
 		if err != nil || res.Verdict != verify.Verified {
 			t.Errorf("after append %d: %v, %v", i, res, err)
 		}
-		if text := tampered(audit(t, r, nil)); text != "" {
+		if text := tampered(audit(t, r)); text != "" {
 			t.Errorf("after append %d: %s", i, text)
 		}
 		r.Close()
@@ -250,7 +250,7 @@ func TestSettleAgain(t *testing.T) {
 	if d, err := s.Settle(ctx, id, failed); err != nil || !strings.Contains(reasons(d), string(receipts.Repeated)) {
 		t.Errorf("a second time: %s, %v", reasons(d), err)
 	}
-	if text := tampered(audit(t, s, nil)); text != "" {
+	if text := tampered(audit(t, s)); text != "" {
 		t.Error(text)
 	}
 	s.Close()
@@ -299,7 +299,7 @@ func TestAuditStripped(t *testing.T) {
 	if _, err := s.conn.ExecContext(ctx, "UPDATE record SET signature = NULL"); err != nil {
 		t.Fatal(err)
 	}
-	if a := audit(t, s, nil); a.Consistent() || !strings.Contains(messages(a), "it was taken away") || a.Findings[0].Unsigned {
+	if a := audit(t, s); a.Consistent() || !strings.Contains(messages(a), "it was taken away") || a.Findings[0].Unsigned {
 		t.Errorf("%s", messages(a))
 	}
 }
@@ -336,7 +336,7 @@ func TestAuditSignedCheckpoint(t *testing.T) {
 		first, last := note(2, "r-1"), note(1, "r-2")
 		s.Close()
 		tt.spoil(t, path, first, last)
-		if text := tampered(audit(t, openWith(t, path, Options{Keys: o.Keys}), nil)); tt.want == "" && text != "" || !strings.Contains(text, tt.want) {
+		if text := tampered(audit(t, openWith(t, path, Options{Keys: o.Keys}))); tt.want == "" && text != "" || !strings.Contains(text, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, text, tt.want)
 		}
 	}

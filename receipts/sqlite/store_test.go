@@ -163,7 +163,7 @@ func fill(t testing.TB, s *Store, run string, n int) []receipts.Hash {
 
 func wantConsistent(t testing.TB, s *Store, records int64) {
 	t.Helper()
-	a, err := s.Audit(ctx, nil)
+	a, err := s.Audit(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestGateRefuses(t *testing.T) {
 			s := tempStore(t)
 			hs := fill(t, s, "r-1", 3)
 			hs[0] = tt.make(s)
-			before, err := s.Audit(ctx, nil)
+			before, err := s.Audit(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -512,7 +512,7 @@ func TestNoStore(t *testing.T) {
 	// A store that was cut short opens or does not; it never looks consistent.
 	cut, err := Open(ctx, write("cut.db", whole[:len(whole)/2]), Options{})
 	if err == nil {
-		if a, err := cut.Audit(ctx, nil); err == nil && a.Consistent() {
+		if a, err := cut.Audit(ctx); err == nil && a.Consistent() {
 			t.Error("half a store is consistent")
 		}
 		cut.Close()
@@ -604,7 +604,7 @@ func TestVerifyNames(t *testing.T) {
 			if _, err := s.conn.ExecContext(ctx, tt.stmt); err != nil {
 				t.Fatal(err)
 			}
-			a, err := s.Audit(ctx, nil)
+			a, err := s.Audit(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -654,7 +654,7 @@ func TestReadBack(t *testing.T) {
 		if (err != nil) != tt.lost || err != nil && !strings.Contains(err.Error(), "the file does not read back as it was written") {
 			t.Errorf("%s: %v", tt.name, err)
 		}
-		if n := audit(t, s, nil).Count; (n == 0) != tt.lost {
+		if n := audit(t, s).Count; (n == 0) != tt.lost {
 			t.Errorf("%s: %d records are there", tt.name, n)
 		}
 	}

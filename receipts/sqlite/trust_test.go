@@ -37,9 +37,9 @@ func openWith(t testing.TB, path string, o Options) *Store {
 	return s
 }
 
-func audit(t testing.TB, s *Store, kept *receipts.Checkpoint) *Audit {
+func audit(t testing.TB, s *Store, kept ...receipts.Checkpoint) *Audit {
 	t.Helper()
-	a, err := s.Audit(ctx, kept)
+	a, err := s.Audit(ctx, kept...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestLevels(t *testing.T) {
 			t.Errorf("%s: L%d, %v; want L%d", tt.name, e.Level, err, tt.level)
 		}
 	}
-	if a := audit(t, openWith(t, path, Options{Keys: o.Keys, ReadOnly: true}), nil); !a.Consistent() || a.Signed != a.Count || a.Unsigned != 0 {
+	if a := audit(t, openWith(t, path, Options{Keys: o.Keys, ReadOnly: true})); !a.Consistent() || a.Signed != a.Count || a.Unsigned != 0 {
 		t.Errorf("signed %d of %d, unsigned %d: %s", a.Signed, a.Count, a.Unsigned, messages(a))
 	}
 }
@@ -106,7 +106,7 @@ func TestLaundering(t *testing.T) {
 	s = openAt(t, path)
 	slipped := fill(t, s, "r-2", 2)
 	s.Close()
-	if a := audit(t, openWith(t, path, Options{Keys: o.Keys, ReadOnly: true}), nil); !a.Consistent() || a.Signed != 2 || a.Unsigned != 2 {
+	if a := audit(t, openWith(t, path, Options{Keys: o.Keys, ReadOnly: true})); !a.Consistent() || a.Signed != 2 || a.Unsigned != 2 {
 		t.Errorf("before: signed %d, unsigned %d: %s", a.Signed, a.Unsigned, messages(a))
 	}
 	s = openWith(t, path, o)
@@ -119,7 +119,7 @@ func TestLaundering(t *testing.T) {
 	if err != nil || !d.Passed() || d.Level != 0 {
 		t.Errorf("a gate over them: %s, L%d, %v", reasons(d), d.Level, err)
 	}
-	a := audit(t, s, nil)
+	a := audit(t, s)
 	if len(a.Findings) != 2 || !a.Findings[0].Unsigned || a.Findings[0].SHA != slipped[0] || a.Findings[1].SHA != slipped[1] {
 		t.Errorf("%s", messages(a))
 	}
@@ -192,11 +192,11 @@ func TestKeptCheckpoint(t *testing.T) {
 				if _, err := s.conn.ExecContext(ctx, tt.do+"UPDATE head SET count = 3, root = x'"+receipts.Hash(h.Root).String()+"'"); err != nil {
 					t.Fatal(err)
 				}
-				if a := audit(t, s, nil); !a.Consistent() {
+				if a := audit(t, s); !a.Consistent() {
 					t.Fatalf("the forger left traces: %s", messages(a))
 				}
 			}
-			a := audit(t, s, &kept)
+			a := audit(t, s, kept)
 			if a.Consistent() == tt.findings || !strings.Contains(messages(a), tt.want) {
 				t.Errorf("%q, want %q", messages(a), tt.want)
 			}
@@ -285,7 +285,7 @@ func TestLastWord(t *testing.T) {
 			if err != nil || reasons(d) != tt.want {
 				t.Errorf("%q, %v; want %q", reasons(d), err, tt.want)
 			}
-			if a := audit(t, s, nil); !a.Consistent() {
+			if a := audit(t, s); !a.Consistent() {
 				t.Error(messages(a))
 			}
 			if tt.name == "accepted" { // once accepted, the failure no longer counts
@@ -312,7 +312,7 @@ func TestProjectionIsHeld(t *testing.T) {
 		if _, err := s.conn.ExecContext(ctx, stmt); err != nil {
 			t.Fatal(err)
 		}
-		if a := audit(t, s, nil); a.Consistent() || a.Findings[0].Seq != 0 {
+		if a := audit(t, s); a.Consistent() || a.Findings[0].Seq != 0 {
 			t.Errorf("%s: %q", stmt, messages(a))
 		}
 	}
@@ -327,7 +327,7 @@ func TestImpossibleRows(t *testing.T) {
 		if _, err := s.conn.ExecContext(ctx, "INSERT INTO record(seq, sha, kind, body) VALUES ("+seq+", x'"+c.SHA().String()+"', 'consumption', ?)", c.Body); err != nil {
 			t.Fatal(err)
 		}
-		if a := audit(t, s, nil); a.Consistent() || !strings.Contains(messages(a), "a row was inserted") {
+		if a := audit(t, s); a.Consistent() || !strings.Contains(messages(a), "a row was inserted") {
 			t.Errorf("%s: %q", seq, messages(a))
 		}
 		if _, err := s.Ask(ctx, verify.Query{}, ""); err != nil {
@@ -341,7 +341,7 @@ func TestImpossibleRows(t *testing.T) {
 		if _, err := s.conn.ExecContext(ctx, "UPDATE head SET count = "+count); err != nil {
 			t.Fatal(err)
 		}
-		if a, err := s.Audit(ctx, nil); err == nil && a.Consistent() {
+		if a, err := s.Audit(ctx); err == nil && a.Consistent() {
 			t.Errorf("a checkpoint of %s is consistent", count)
 		}
 		if r, err := s.Ask(ctx, here, ""); err == nil && r.Verdict != verify.Tampered {
@@ -370,7 +370,7 @@ func TestSettle(t *testing.T) {
 	if d, err := s.Gate(ctx, requestOf("r-1", r)); err != nil || !d.Passed() {
 		t.Fatalf("%s, %v", reasons(d), err)
 	}
-	if a := audit(t, s, nil); !a.Consistent() {
+	if a := audit(t, s); !a.Consistent() {
 		t.Error(messages(a))
 	}
 	if d, err := s.Settle(ctx, mustRecord(makeReceiptBody("r-9")).SHA().String(), settle); err != nil || reasons(d) != "missing" {
@@ -412,7 +412,7 @@ func TestLedger(t *testing.T) {
 		if err != nil || reasons(d) != want {
 			t.Errorf("%s: %q, %v; want %q", name, reasons(d), err, want)
 		}
-		if a := audit(t, s, nil); !a.Consistent() {
+		if a := audit(t, s); !a.Consistent() {
 			t.Error(messages(a))
 		}
 	}
@@ -644,7 +644,7 @@ func TestConsumeKilled(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if a := audit(t, s, nil); !a.Consistent() {
+				if a := audit(t, s); !a.Consistent() {
 					t.Error(messages(a))
 				}
 				return reasons(d)
@@ -745,7 +745,7 @@ func TestAuditPerKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := openWith(t, path, Options{Keys: keys, ReadOnly: true})
-	if a := audit(t, s, nil); !a.Consistent() || a.Signed != 4 || a.Unsigned != 0 {
+	if a := audit(t, s); !a.Consistent() || a.Signed != 4 || a.Unsigned != 0 {
 		t.Errorf("signed %d, unsigned %d: %s", a.Signed, a.Unsigned, messages(a))
 	}
 	s.Close()
@@ -763,7 +763,7 @@ func TestAuditPerKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	if a := audit(t, openWith(t, path, Options{Keys: keys, ReadOnly: true}), nil); !strings.Contains(messages(a), "record 1 is signed, and no signed checkpoint covers it") {
+	if a := audit(t, openWith(t, path, Options{Keys: keys, ReadOnly: true})); !strings.Contains(messages(a), "record 1 is signed, and no signed checkpoint covers it") {
 		t.Errorf("%q", messages(a))
 	}
 }

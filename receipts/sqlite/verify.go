@@ -20,7 +20,7 @@ type Audit struct {
 	Findings            []Finding
 	Signed              int64 // records that a checkpoint signed by one of the keys covers
 	Unsigned            int64 // records that none of the keys signed, where keys are given
-	Since               int64 // records that the kept checkpoint covers; -1 where none was given
+	Since               int64 // records that the kept checkpoints cover; -1 where none was given
 }
 
 // Consistent reports whether nothing was found. Without a kept checkpoint it does not say
@@ -45,15 +45,15 @@ type Finding struct {
 
 // Audit reads the whole store and compares all of it with the log: each record with its
 // hash, each hash of the log with the records, the checkpoint with the root over them, and the
-// projection with what the log says. With a kept checkpoint the log must begin with the
-// records that it covers; with keys, given when the store was opened, the signed checkpoint
+// projection with what the log says. With kept checkpoints the log must begin with the
+// records that each of them covers; with keys, given when the store was opened, the signed checkpoint
 // and the signature of each record under it must be good. Verdicts do not need it: they
 // rest on what [Store.Ask] reads, and never on the projection.
-func (s *Store) Audit(ctx context.Context, kept *receipts.Checkpoint) (*Audit, error) {
+func (s *Store) Audit(ctx context.Context, kept ...receipts.Checkpoint) (*Audit, error) {
 	var a *Audit
 	err := s.snapshot(ctx, func() (err error) {
 		if err = s.checkSchema(ctx); err == nil {
-			a, err = s.audit(ctx, kept)
+			a, err = s.audit(ctx, kept...)
 		}
 		return err
 	})
@@ -103,7 +103,7 @@ func (a *auditor) find(seq int64, sha receipts.Hash, format string, args ...any)
 	a.Findings = append(a.Findings, Finding{Seq: seq, SHA: sha, Message: fmt.Sprintf(format, args...)})
 }
 
-func (s *Store) audit(ctx context.Context, kept *receipts.Checkpoint) (*Audit, error) {
+func (s *Store) audit(ctx context.Context, kept ...receipts.Checkpoint) (*Audit, error) {
 	h, err := s.readHead(ctx)
 	if err != nil {
 		return nil, err
@@ -121,9 +121,9 @@ func (s *Store) audit(ctx context.Context, kept *receipts.Checkpoint) (*Audit, e
 		return nil, err
 	}
 	a.projection()
-	if kept != nil {
-		a.Since = kept.Count
-		a.beginsWith(*kept, "kept")
+	for _, h := range kept {
+		a.Since = max(a.Since, h.Count)
+		a.beginsWith(h, "kept")
 	}
 	if s.keys != nil {
 		a.signatures(s.keys)

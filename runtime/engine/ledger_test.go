@@ -196,7 +196,7 @@ func TestDiskRunsFull(t *testing.T) {
 	if kept == 0 || lost == 0 || skipped == 0 {
 		t.Errorf("%d receipts kept, %d lost, %d lines that write not run", kept, lost, skipped)
 	}
-	if a, err := again.Audit(context.Background(), nil); err != nil || !a.Consistent() {
+	if a, err := again.Audit(context.Background()); err != nil || !a.Consistent() {
 		t.Errorf("%v: %+v", err, a)
 	}
 }

@@ -241,7 +241,7 @@ func TestReceipts(t *testing.T) {
 	if n := len(o.Results[2].Earlier); n != 1 || o.Results[2].Attempts != 2 {
 		t.Errorf("flaky: %d earlier receipts, %d attempts", n, o.Results[2].Attempts)
 	}
-	a, err := s.Audit(ctx, nil)
+	a, err := s.Audit(ctx)
 	if err != nil || !a.Consistent() {
 		t.Errorf("verify: %v %+v", err, a)
 	}

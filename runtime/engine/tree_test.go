@@ -148,7 +148,7 @@ func TestEpochs(t *testing.T) {
 					t.Errorf("the gate is not about the files that were tested (%v)", err)
 				}
 			}
-			if a, err := r.store.Audit(context.Background(), nil); err != nil || !a.Consistent() {
+			if a, err := r.store.Audit(context.Background()); err != nil || !a.Consistent() {
 				t.Errorf("%v, %v", a.Findings, err)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
@@ -14,7 +15,8 @@ against the log. Each finding names the record.
 
 With --since, the log must begin with what a kept checkpoint covers. That finds records that were
 cut off, and a store that was rolled back, rewritten or replaced. Without --since nobody can know
-whether the last records are missing.
+whether the last records are missing. With the checkpoint that you keep and that of a newer run,
+both by --since, it also finds out whether that run went on from the log that you know.
 
 With --key, records are named that none of the keys signed, up to the last checkpoint that the keys
 signed; --all-signed makes these fail the audit.`
@@ -22,7 +24,8 @@ signed; --all-signed makes these fail the audit.`
 func newReceiptsAudit(u *ui) *cobra.Command {
 	var f struct {
 		storeFlags
-		since, bundle  string
+		since          []string
+		bundle         string
 		unsigned, json bool
 	}
 	cmd := &cobra.Command{
@@ -31,18 +34,26 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 		Long:  auditLong,
 		Example: `  dialect receipts audit
   dialect receipts checkpoint >checkpoint.txt     # keep it elsewhere
-  dialect receipts audit --since checkpoint.txt --key boss.pub`,
+  dialect receipts audit --since checkpoint.txt --since new.txt --key boss.pub`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			p, err := f.place()
 			if err != nil {
 				return err
 			}
-			kept, err := store.ReadCheckpoint(f.since, p.Keys)
-			if err != nil {
-				return err
+			var all []receipts.Checkpoint
+			var kept *receipts.Checkpoint // the last one
+			for _, file := range f.since {
+				if kept, err = store.ReadCheckpoint(file, p.Keys); err != nil {
+					return err
+				}
+				if kept != nil {
+					all = append(all, *kept)
+				}
 			}
 			switch {
+			case f.bundle != "" && len(all) > 1:
+				return exit.Usagef("--bundle takes one --since: a bundle shows that its log begins with one checkpoint")
 			case f.unsigned && f.bundle != "":
 				return exit.Usagef("--bundle and --all-signed exclude each other: verify --bundle asks for a level")
 			case f.unsigned && p.Keys == nil:
@@ -58,7 +69,7 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 				}
 				return err
 			}
-			a, tampered, err := p.Audit(kept)
+			a, tampered, err := p.Audit(all...)
 			if err == nil {
 				err = u.Print(f.json, a)
 			}
@@ -69,7 +80,7 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 		},
 	}
 	f.storeFlags.add(cmd)
-	addSince(cmd, &f.since)
+	cmd.Flags().StringArrayVar(&f.since, "since", nil, "compare the log with the checkpoint that you kept in `FILE` (see receipts checkpoint); may be repeated")
 	cmd.Flags().StringVar(&f.bundle, "bundle", "", "audit the bundle in `FILE` (- for standard input) instead of a store")
 	cmd.Flags().BoolVar(&f.unsigned, "all-signed", false, "also fail for records that no --key signed and a signed checkpoint covers")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document on standard output")

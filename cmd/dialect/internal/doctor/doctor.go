@@ -326,7 +326,7 @@ func (r *Report) store(m *routing.Matrix, path string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, auditLong)
 	defer cancel()
-	a, err := s.Audit(ctx, nil)
+	a, err := s.Audit(ctx)
 	switch {
 	case ctx.Err() != nil:
 		r.say(ok, "store", "`dialect receipts audit` checks all of it against its log: here there was no time for that", "%s", place.Short(path))

@@ -362,10 +362,10 @@ func (p Place) Validate(ids ...string) (records.Decision, error) {
 	})
 }
 
-// Audit compares all of the store with its log, and that with a checkpoint that was kept, if there is
-// one. Besides the document it says whether something was changed.
-func (p Place) Audit(kept *receipts.Checkpoint) (doc records.Audit, tampered bool, err error) {
-	a, err := read(p, func(ctx context.Context, s *sqlite.Store) (*sqlite.Audit, error) { return s.Audit(ctx, kept) })
+// Audit compares all of the store with its log, and that with each of the checkpoints that were kept.
+// Besides the document it says whether something was changed.
+func (p Place) Audit(kept ...receipts.Checkpoint) (doc records.Audit, tampered bool, err error) {
+	a, err := read(p, func(ctx context.Context, s *sqlite.Store) (*sqlite.Audit, error) { return s.Audit(ctx, kept...) })
 	if err != nil {
 		return doc, false, err
 	}

@@ -197,7 +197,7 @@ func TestAudit(t *testing.T) {
 	if err != nil || kept.Count != 2 {
 		t.Fatalf("%v, %+v", err, kept)
 	}
-	a, tampered, err := p.Audit(kept)
+	a, tampered, err := p.Audit(*kept)
 	if err != nil || tampered || !a.Consistent || a.Truncation != "checked" || a.Signed != nil {
 		t.Errorf("%v, %+v", err, a)
 	}
@@ -205,7 +205,7 @@ func TestAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	other, _ := project(t, receipt("c", receipts.Succeeded))
-	if a, tampered, err := (store.Place{Name: archive.Store(other)}).Audit(kept); err != nil || !tampered || a.Consistent || len(a.Findings) == 0 {
+	if a, tampered, err := (store.Place{Name: archive.Store(other)}).Audit(*kept); err != nil || !tampered || a.Consistent || len(a.Findings) == 0 {
 		t.Errorf("another store: %v, %+v", err, a)
 	}
 	for name, want := range map[string]int{"none": exit.Usage, archive.Store(other): exit.Refused} {
