@@ -89,7 +89,7 @@ func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (
 	if !ok {
 		return nil, none
 	}
-	s := &objects{r: &r, known: make(map[git.ObjectID]object)}
+	s := &objects{r: &r, known: make(map[git.ObjectID]object), trees: make(map[git.ObjectID]*git.Tree)}
 	c := &Commit{store: s, git: o.Git}
 	var id git.ObjectID
 	switch full, err := r.Format.Parse(strings.ToLower(name)); {
@@ -165,12 +165,8 @@ func (c *Commit) Files(ctx context.Context, dir string) (names []string, err err
 	}
 	id, ways := c.root, strings.Split(rel, "/")
 	for i := range ways {
-		tree, err := c.store.get(ctx, id, "tree")
-		if err != nil {
-			return nil, err
-		}
 		if i < len(ways)-1 {
-			mode, below, err := c.store.r.Format.Lookup(tree, ways[i])
+			mode, below, err := c.store.entry(ctx, id, ways[i])
 			if errors.Is(err, fs.ErrNotExist) || err == nil && mode != git.ModeTree {
 				return nil, nil
 			}
@@ -178,6 +174,10 @@ func (c *Commit) Files(ctx context.Context, dir string) (names []string, err err
 				return nil, err
 			}
 			continue
+		}
+		tree, err := c.store.get(ctx, id, "tree")
+		if err != nil {
+			return nil, err
 		}
 		for item, err := range c.store.r.Format.Items(tree) {
 			if err != nil {
@@ -199,10 +199,8 @@ func (c *Commit) Has(ctx context.Context, file string, f *File) (bool, error) {
 		if mode != git.ModeTree {
 			return false, nil
 		}
-		tree, err := c.store.get(ctx, id, "tree")
-		if err == nil {
-			mode, id, err = c.store.r.Format.Lookup(tree, name)
-		}
+		var err error
+		mode, id, err = c.store.entry(ctx, id, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return false, nil
@@ -233,11 +231,7 @@ func (c *Commit) find(ctx context.Context, file string) (content []byte, links [
 			at, names = at[:len(at)-1], names[:len(names)-1]
 			continue
 		}
-		tree, err := c.store.get(ctx, at[len(at)-1], "tree")
-		if err != nil {
-			return nil, links, err
-		}
-		mode, id, err := c.store.r.Format.Lookup(tree, name)
+		mode, id, err := c.store.entry(ctx, at[len(at)-1], name)
 		if err != nil {
 			return nil, links, err
 		}
@@ -304,6 +298,22 @@ func (c *Commit) submodule(ctx context.Context, at string, id git.ObjectID, file
 type objects struct {
 	r     *git.Repository
 	known map[git.ObjectID]object
+	trees map[git.ObjectID]*git.Tree
+}
+
+// entry finds a name in a tree object; the error wraps [fs.ErrNotExist] where it has none.
+func (s *objects) entry(ctx context.Context, id git.ObjectID, name string) (mode string, of git.ObjectID, err error) {
+	if s.trees[id] == nil {
+		content, err := s.get(ctx, id, "tree")
+		if err != nil {
+			return "", of, err
+		}
+		s.trees[id] = s.r.Format.Names(content)
+	}
+	if err := ctx.Err(); err != nil {
+		return "", of, err
+	}
+	return s.trees[id].Lookup(name)
 }
 
 type object struct {

@@ -1,8 +1,11 @@
 package workspace
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -166,5 +169,32 @@ func TestLongWays(t *testing.T) {
 		if _, _, _, why := list.follow("", deep+"l0000"); why != leadsFar {
 			t.Errorf("%.10s...: %q", c.target, why)
 		}
+	}
+}
+
+// A folder in which many names are looked for, and few of them are, has the same answers for the first and for the last; none once the question was taken back.
+func TestManyLookups(t *testing.T) {
+	r := newRepo(t)
+	for i := range 40 {
+		r.write(fmt.Sprintf("d/f%d", i), fmt.Sprint(i))
+	}
+	r.git("add", "-A")
+	r.commit()
+	c, err := Resolve(t.Context(), r.dir, "HEAD", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		for i := range 41 {
+			content, err := c.ReadFile(t.Context(), filepath.Join(r.dir, "d", fmt.Sprintf("f%d", i)))
+			if i == 40 && !errors.Is(err, fs.ErrNotExist) || i < 40 && (err != nil || string(content) != fmt.Sprint(i)) {
+				t.Errorf("f%d: %q, %v", i, content, err)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.ReadFile(ctx, filepath.Join(r.dir, "d", "f0")); !errors.Is(err, context.Canceled) {
+		t.Errorf("taken back: %v", err)
 	}
 }

@@ -335,9 +335,15 @@ func FuzzLookup(f *testing.F) {
 	f.Add([]byte("40000 d\x0001234567890123456789100644 e\x00short"), "e")
 	f.Add([]byte(""), "")
 	f.Fuzz(func(t *testing.T, tree []byte, name string) {
-		mode, id, err := git.FormatSHA1.Lookup(tree, name)
+		mode, id, err := git.FormatSHA1.Names(tree).Lookup(name)
 		if err == nil && !bytes.Contains(tree, append([]byte(mode+" "+name+"\x00"), id[:20]...)) {
 			t.Errorf("%q has no %q", tree, name)
+		}
+		often := git.FormatSHA1.Names(tree)
+		for range 20 {
+			if m, i, e := often.Lookup(name); e == nil && err == nil && (m != mode || i != id) || e == nil && err != nil {
+				t.Errorf("%q: %q is %s %s at first, and %s %s, %v", tree, name, mode, id, m, i, e)
+			}
 		}
 	})
 }

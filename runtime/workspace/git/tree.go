@@ -168,12 +168,45 @@ func (f ObjectFormat) Items(tree []byte) iter.Seq2[Item, error] {
 	}
 }
 
-// Lookup finds a name in the content of a tree object.
-func (f ObjectFormat) Lookup(tree []byte, name string) (mode string, id ObjectID, err error) {
-	for item, err := range f.Items(tree) {
-		if err != nil || item.Name == name {
-			return item.Mode, item.ID, err
+// A Tree is the content of a tree object, in which names are looked for.
+type Tree struct {
+	format  ObjectFormat
+	content []byte
+	asked   int
+	names   map[string]Item
+}
+
+// Names returns a tree object of which names are asked.
+func (f ObjectFormat) Names(content []byte) *Tree { return &Tree{format: f, content: content} }
+
+// few is for how many names a tree is searched before all that it names are put into a map: a matrix may name very many files of a wide folder.
+const few = 16
+
+// Lookup finds a name; the error is [fs.ErrNotExist] where there is none.
+func (t *Tree) Lookup(name string) (mode string, id ObjectID, err error) {
+	if t.asked++; t.asked <= few {
+		for item, err := range t.format.Items(t.content) {
+			if err != nil || item.Name == name {
+				return item.Mode, item.ID, err
+			}
 		}
+		return "", id, fs.ErrNotExist
 	}
-	return "", id, fs.ErrNotExist
+	if t.names == nil {
+		names := make(map[string]Item)
+		for item, err := range t.format.Items(t.content) {
+			if err != nil {
+				return "", id, err
+			}
+			if _, twice := names[item.Name]; !twice {
+				names[item.Name] = item
+			}
+		}
+		t.names = names
+	}
+	item, ok := t.names[name]
+	if !ok {
+		return "", id, fs.ErrNotExist
+	}
+	return item.Mode, item.ID, nil
 }
