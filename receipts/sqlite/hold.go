@@ -108,6 +108,9 @@ func allowWriting(path string, info fs.FileInfo) {
 // links of a path first, says what came out, and then opens that without following any.
 // Nothing is read, written or locked here.
 func dial(ctx context.Context, path string, f *os.File, query string, between watcher) (*sql.DB, *sql.Conn, error) {
+	if err := keepBeside(); err != nil {
+		return nil, nil, err
+	}
 	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?%s", (&url.URL{Path: path}).EscapedPath(), query))
 	if err != nil {
 		return nil, nil, err
@@ -132,6 +135,7 @@ func dial(ctx context.Context, path string, f *os.File, query string, between wa
 		db.Close()
 		return nil, nil, err
 	}
+	between.over("compared")
 	return db, conn, nil
 }
 

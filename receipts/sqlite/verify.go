@@ -256,6 +256,9 @@ func (a *auditor) take(batch []auditRow) error {
 			a.find(r.seq, r.sha, "record %d is too far from record %d, the last before it", r.seq, len(a.all)-1)
 			continue
 		}
+		if first, ok := a.at[r.sha]; ok {
+			a.find(r.seq, r.sha, "record %d is record %d once more", r.seq, first)
+		}
 		a.at[r.sha] = r.seq
 		if r.err != nil {
 			a.find(r.seq, r.sha, "record %d cannot be read: %v", r.seq, r.err)

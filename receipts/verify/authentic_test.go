@@ -79,6 +79,27 @@ func TestWhole(t *testing.T) {
 	}
 }
 
+// TestTwice has the log hold an old pass once more, behind a failure: neither a session that reads all of it, nor one that goes on from another or from a
+// memory, nor a bundle takes it.
+func TestTwice(t *testing.T) {
+	m := newMaker(t)
+	pass := m.receipt()
+	m.receipt(failing)
+	f := memoryFile(t)
+	before := m.open(Options{})
+	m.remember(f, Options{})
+	again := m.log.recs[0]
+	again.Seq = int64(len(m.log.recs))
+	m.put(again)
+	m.gate([]receipts.Hash{m.receipt(of("vet"))})
+	for name, o := range map[string]Options{"all": {}, "what is new": {Before: before}, "what no memory has": {Memory: recollect(t, f)}} {
+		wantProblem(t, name, m.open(o), "record 2 is record 0 once more")
+	}
+	if _, err := OfBundle(m.bundle(m.head().Text(), 0), nil, nil); err == nil || !strings.Contains(err.Error(), "once more") {
+		t.Errorf("a bundle with %s twice: %v", pass.Short(), err)
+	}
+}
+
 // A frozen log says what it said once.
 type frozen struct {
 	Log

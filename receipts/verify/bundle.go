@@ -49,6 +49,7 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Checkpoint
 		s.bundled[s.index.len()] = row.Raw
 		s.index.add(row.mark, row.refs)
 	}
+	s.twice(0)
 	if key != "" {
 		s.signed.Add([]byte(b.Checkpoint), head)
 		s.checkpointKey = key

@@ -17,7 +17,7 @@
 //
 //  1. Its records are numbered without a gap, and the root over them is that of the
 //     log's checkpoint (TestWhole).
-//  2. No record that the answer rests on changed after it was read (TestChanged).
+//  2. No record that the answer rests on changed after it was read (TestChanged), and none that was read stands in the log a second time (TestTwice).
 //  3. It begins with the records of the checkpoint that the verifier kept, if it kept one
 //     (TestKeptCheckpoint), with those of the signed checkpoint (TestSignedCheckpoint), and with those
 //     that the memory answers for (TestMemoryDoubted).

@@ -89,6 +89,41 @@ func (x *index) named(want map[uint64]bool, f func(seq int64)) {
 	}
 }
 
+// twice finds the first record, from an index on, that the log had before. A store appends none again: an old pass would be as new as its copy.
+func (s *Session) twice(from int64) {
+	marks := s.index.marks
+	if from >= int64(len(marks)) {
+		return
+	}
+	var may [1 << 10]uint64 // a bit for each value of the last 16 bits of a hash that is new
+	added := make(map[receipts.Hash]int64, int64(len(marks))-from)
+	find := func(seq int64) bool {
+		h := marks[seq].sha
+		bit := binary.LittleEndian.Uint16(h[30:])
+		if may[bit>>6]&(1<<(bit&63)) != 0 {
+			if first, ok := added[h]; ok {
+				s.problem(max(first, seq), h, "record %d is record %d once more: the log was changed", max(first, seq), min(first, seq))
+				return true
+			}
+		}
+		if seq >= from {
+			may[bit>>6] |= 1 << (bit & 63)
+			added[h] = seq
+		}
+		return false
+	}
+	for seq := from; seq < int64(len(marks)); seq++ {
+		if find(seq) {
+			return
+		}
+	}
+	for seq := range from {
+		if find(seq) {
+			return
+		}
+	}
+}
+
 // A mark is what the index holds of one record.
 type mark struct {
 	sha                  receipts.Hash

@@ -172,9 +172,11 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 			}
 		}
 	}
+	from := s.head.Count
 	if err := s.read(ctx, st, want); err != nil {
 		return nil, err
 	}
+	s.twice(from)
 	if len(s.problems) == 0 {
 		root, err := tlog.TreeHash(s.head.Count, s.edge)
 		if err != nil || root != st.Root {
