@@ -147,8 +147,9 @@ func (g git) environment(extra []string) []string {
 	env = append(env,
 		"PATH="+g.Path(), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_ATTR_NOSYSTEM=1",
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1",
-		// A partial clone must not fetch what it lacks: no network from here.
-		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
+		// A partial clone must not fetch what it lacks: no network from here. Of a git that does not know the first, the second is a list of protocols that
+		// are allowed: one by the name of any word could be an alias of the repository, which is a program.
+		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=",
 	)
 	return append(env, extra...)
 }
