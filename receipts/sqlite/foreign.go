@@ -41,7 +41,8 @@ type handedIn struct {
 // handed is in the body of each receipt of a worker.
 var handed = []byte(`"dispatch":`)
 
-// checkFirst returns an [*AttemptTakenError] if the log holds another receipt for the attempt of r that one of the keys of r has signed. It reads the
+// checkFirst returns an [*AttemptTakenError] if the log holds another receipt for the attempt of r that one of the keys of r has signed. Only a success
+// is refused so: who can have a worker carry out a line could else keep a failure out of the log with a success of before. It reads the
 // log, and not the projection, which decides nothing. What other processes appended is read in the transaction that appends r, so that of two one wins.
 func (w *appender) checkFirst(r submission) error {
 	v, err := r.Parse()
@@ -51,6 +52,9 @@ func (w *appender) checkFirst(r submission) error {
 	own, ok := v.(*receipts.Receipt)
 	if !ok || own.Dispatch == 0 {
 		return fmt.Errorf("%s is not the receipt of a worker", r.SHA().Short())
+	}
+	if own.Status != receipts.Succeeded {
+		return nil
 	}
 	known := &w.s.workers
 	if known.held == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// TestAttemptTaken submits two receipts of workers for one attempt: the second is refused, whatever the projection says, and nothing else is.
+// TestAttemptTaken submits two successes of workers for one attempt: the second is refused, whatever the projection says, and nothing else is, a failure of it included.
 func TestAttemptTaken(t *testing.T) {
 	private, public, err := receipts.GenerateKey("worker")
 	if err != nil {
@@ -26,10 +26,11 @@ func TestAttemptTaken(t *testing.T) {
 	for name, change := range map[string]string{"": "", "without its rows": "DELETE FROM item", "as of another run": "UPDATE item SET run = 'r-2'"} {
 		path := filepath.Join(t.TempDir(), "receipts.db")
 		s := openAt(t, path)
+		wall := int64(0)
 		submit := func(status receipts.Status) (receipts.Record, int64) {
 			t.Helper()
 			r := receiptOf("r-1", 0, status)
-			r.Dispatch, r.Signer = 1, worker.ID()
+			r.Dispatch, r.Signer, r.DurationNS = 1, worker.ID(), wall
 			rec, err := r.Record()
 			origin, oerr := s.Origin(ctx)
 			g, serr := worker.Sign(origin, rec.SHA())
@@ -53,7 +54,7 @@ func TestAttemptTaken(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		first, ticket := submit(receipts.StatusFailed)
+		first, ticket := submit(receipts.Succeeded)
 		if err := s.Durable(ctx, ticket); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +69,9 @@ func TestAttemptTaken(t *testing.T) {
 			}
 		}
 		s = openAt(t, path)
-		_, again := submit(receipts.StatusFailed) // the same one, which the log holds
+		_, again := submit(receipts.Succeeded) // the same one, which the log holds
+		no, failed := submit(receipts.StatusFailed)
+		wall = 1
 		second, ticket := submit(receipts.Succeeded)
 		later := s.Submit(makeReceipt("r-1", 2))
 		var taken *AttemptTakenError
@@ -78,7 +81,10 @@ func TestAttemptTaken(t *testing.T) {
 		if _, err := s.Get(ctx, second.SHA().String()); err == nil {
 			t.Errorf("%s: the second one is in the log", name)
 		}
-		if err := errors.Join(s.Durable(ctx, again), s.Durable(ctx, later), s.Append(ctx, makeReceipt("r-1", 3)), s.Close()); err != nil {
+		if _, err := s.Get(ctx, no.SHA().String()); err != nil {
+			t.Errorf("%s: the failure: %v", name, err)
+		}
+		if err := errors.Join(s.Durable(ctx, again), s.Durable(ctx, failed), s.Durable(ctx, later), s.Append(ctx, makeReceipt("r-1", 3)), s.Close()); err != nil {
 			t.Errorf("%s: what came with it, and after it: %v", name, err)
 		}
 	}

@@ -64,8 +64,8 @@ func (s *Store) Submit(r receipts.Record) (ticket int64) { return s.submit(submi
 
 // SubmitSigned is [Store.Submit] of the receipt of a worker, with the signature that its maker made for this store
 // ([Store.Origin]); the store signs nothing of it. The caller has checked it by the keys of its workers, which are the same for all that it
-// submits. Of one attempt of a run the first receipt that one of these keys has signed is taken. For another one [Store.Durable] returns
-// an [*AttemptTakenError]: two workers cannot both have been asked. What else was submitted is not affected.
+// submits. Of one attempt of a run the first receipt that one of these keys has signed is taken, and what says no. For another success [Store.Durable]
+// returns an [*AttemptTakenError]: two workers cannot both have been asked. What else was submitted is not affected.
 func (s *Store) SubmitSigned(r receipts.Record, g receipts.Signature, workers note.Verifiers) (ticket int64) {
 	return s.submit(submission{Record: r, signature: g, workers: workers})
 }

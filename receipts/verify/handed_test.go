@@ -80,3 +80,37 @@ func TestHanded(t *testing.T) {
 		})
 	}
 }
+
+// TestHandedRetry has a worker sign a second attempt of a step that failed: it is a retry only where the rules give the binding any.
+func TestHandedRetry(t *testing.T) {
+	boss, bossKeys := newSigner(t)
+	crew, crewKeys := newSigner(t)
+	for _, tt := range []struct {
+		by      *receipts.Signer
+		retries bool
+		want    Verdict
+	}{{crew, false, Flaky}, {crew, true, Verified}, {boss, false, Verified}} {
+		m := newMaker(t)
+		m.sign = tt.by
+		attempt := func(n int) func(*receipts.Receipt) {
+			return func(r *receipts.Receipt) {
+				if r.Attempt = n; tt.by == crew {
+					r.Dispatch = 1
+				}
+			}
+		}
+		m.receipt(failing, attempt(1))
+		pass := m.receipt(attempt(2))
+		m.sign = boss
+		m.gate([]receipts.Hash{pass})
+		m.signCheckpoint(boss)
+		res := ask(t, m.open(Options{Keys: several{bossKeys, crewKeys}}), asked(strict, signed, func(q *Query) {
+			if tt.retries {
+				q.Retries = map[string]bool{"check_lint": true}
+			}
+		}))
+		if res.Verdict != tt.want {
+			t.Errorf("of the worker %v, with retries %v: %s\nwant %s", tt.by == crew, tt.retries, told(res), tt.want)
+		}
+	}
+}

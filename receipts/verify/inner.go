@@ -533,11 +533,12 @@ func (x rules) others(a, b *receipts.Receipt) bool {
 }
 
 // allowed reports whether retries permit the failure f before the pass m. A producer without the key cannot claim retries: for a failure
-// below a line, the retries of f's binding in the rules (see retried), or of the line's binding, count.
+// below a line, the retries of f's binding in the rules (see retried), or of the line's binding, count. Nor does a worker's key say that the run
+// handed a later attempt out: anybody who can start workflows may have it sign one.
 func (s *Session) allowed(x rules, w *within, m Leaf, f *receipts.Receipt) bool {
 	r := receipt(m.Entry)
 	switch {
-	case r.Attempt > 1 && m.Level >= x.level && f.Run == r.Run && f.Step == r.Step:
+	case r.Attempt > 1 && m.Level >= x.level && f.Run == r.Run && f.Step == r.Step && (!Handed(r) || x.retries[r.Binding]):
 		return true
 	case !m.Inner:
 		return x.retries[r.Binding] && f.Binding == r.Binding
