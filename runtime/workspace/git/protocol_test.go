@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestNoProtocol has a repository whose remote is a program of its own, and lacks an object: no git runs that, whether it knows all that it is told
+// TestNoProtocol has a repository whose remote is a program of its own, and lacks an object: no git runs that, whether it knows all of its environment
 // or not.
 func TestNoProtocol(t *testing.T) {
 	hermetic(t)
