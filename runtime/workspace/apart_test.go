@@ -4,8 +4,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
-	"os/exec"
 	"slices"
 	"testing"
 
@@ -33,28 +31,12 @@ func TestConvertedApart(t *testing.T) {
 	}
 	asked := 0
 	apart := func(ctx context.Context, c git.Call) (int, error) {
-		cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
-		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Stdout, c.Stderr
-		if c.Stdin != nil {
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				return 0, err
-			}
-			go func() {
-				_, _ = in.Write(c.Stdin)
-				in.Close()
-			}()
-		}
 		if slices.Contains(c.Argv, "update-index") || slices.Contains(c.Argv, "check-attr") {
 			asked++
 			exchange()
 			defer exchange()
 		}
-		err := cmd.Run()
-		if exit := new(exec.ExitError); errors.As(err, &exit) {
-			return exit.ExitCode(), nil
-		}
-		return 0, err
+		return runHere(ctx, c)
 	}
 	s, err := Take(t.Context(), r.dir, Options{Git: apart})
 	if err != nil {

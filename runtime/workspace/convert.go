@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
+	"github.com/command-dialect/dialect/runtime/workspace/ignore"
 )
 
 // Between a file and the blob that git makes of it stand conversions: line ends,
@@ -87,6 +89,7 @@ type converter struct {
 	settings [sha256.Size]byte // of the attributes files and the configuration
 	attrs    map[string]attributes
 	blobs    map[conversion]git.ObjectID
+	doubted  map[string]bool // files of whose attributes git said something else than the attributes files of the tree say
 }
 
 // convert gives the entries the names of the blobs that git would make of them. What
@@ -124,6 +127,7 @@ func (v *converter) ask(ctx context.Context, r *git.Repository, c *git.Config, i
 		return nil
 	}
 	v.reset(w, c, absent)
+	v.doubted = nil
 	var files []*entry
 	for _, e := range w.entries {
 		if !e.inTree || !e.kind.regular() {
@@ -141,6 +145,9 @@ func (v *converter) ask(ctx context.Context, r *git.Repository, c *git.Config, i
 	defer t.remove()
 	if attributed {
 		if err := v.lookUp(ctx, &t, c, idx, absent, files); err != nil {
+			return err
+		}
+		if err := v.doubt(w, files); err != nil {
 			return err
 		}
 	}
@@ -170,6 +177,11 @@ func (v *converter) ask(ctx context.Context, r *git.Repository, c *git.Config, i
 		return err
 	}
 	defer d.release()
+	for _, e := range ask {
+		if err := v.own(ctx, d, w.format, c, v.key(e, idx).attrs, e); err != nil {
+			return err
+		}
+	}
 	for path := range w.attributes {
 		e := w.find(path)
 		if e == nil {
@@ -267,6 +279,83 @@ func (v *converter) lookUp(ctx context.Context, t *temporary, c *git.Config, idx
 		return err
 	}
 	return parseAttributes(out, v.attrs)
+}
+
+// doubt compares what git said of attributes with the attributes files that were read: who runs as this user can write into the repository in which
+// git was asked.
+func (v *converter) doubt(w *walk, files []*entry) error {
+	own := ignore.ParseAttributes(w.attributes)
+	v.doubted = make(map[string]bool)
+	for _, e := range files {
+		values, err := own.Of(w.matches, e.path)
+		if err != nil {
+			return err
+		}
+		want := unspecified()
+		for i, name := range attributeNames {
+			if value, ok := values[name]; ok {
+				want[i] = value
+			}
+		}
+		if want != v.attrs[e.path] {
+			v.doubted[e.path] = true
+		}
+	}
+	return nil
+}
+
+// own makes sure that a blob without a filter, another encoding or $Id$ is of the content of e that was read, as it is or with each CR LF as LF: git has
+// named it in a repository into which who runs as this user can write.
+func (v *converter) own(ctx context.Context, root *folder, f git.ObjectFormat, c *git.Config, a attributes, e *entry) error {
+	if e.id == e.raw || !plain(a[attrFilter]) && c.Filters[a[attrFilter]] || !plain(a[attrEncoding]) || !plain(a[attrIdent]) && e.traits&hasDollar != 0 {
+		return nil
+	}
+	count := ends{to: io.Discard}
+	if err := cmp.Or(e.copy(ctx, root, &count), count.end()); err != nil {
+		return err
+	}
+	h := f.New()
+	fmt.Fprintf(h, "blob %d\x00", count.n)
+	blob := ends{to: h}
+	if err := cmp.Or(e.copy(ctx, root, &blob), blob.end()); err != nil {
+		return err
+	}
+	var id git.ObjectID
+	if h.Sum(id[:0]); e.id != id {
+		return &Error{Path: e.path, Err: errChanged}
+	}
+	return nil
+}
+
+// An ends hands on what is written to it, with each CR LF as LF, and counts that.
+type ends struct {
+	to io.Writer
+	n  int64
+	cr bool // the last byte was a CR, which is not handed on yet
+}
+
+func (x *ends) end() error {
+	if !x.cr {
+		return nil
+	}
+	x.cr, x.n = false, x.n+1
+	_, err := x.to.Write([]byte{'\r'})
+	return err
+}
+
+func (x *ends) Write(p []byte) (int, error) {
+	out := make([]byte, 0, len(p)+1)
+	for _, b := range p {
+		if x.cr && b != '\n' {
+			out = append(out, '\r')
+		}
+		if x.cr = b == '\r'; !x.cr {
+			out = append(out, b)
+		}
+	}
+	x.n += int64(len(out))
+	_, err := x.to.Write(out)
+	return len(p), err
 }
 
 // parseAttributes reads the output of git check-attr -z for attributeNames: path,
@@ -372,14 +461,17 @@ func (t *temporary) copy(ctx context.Context, files []*entry) error {
 		return err
 	}
 	defer root.release()
-	buf := make([]byte, 64<<10)
 	for _, e := range files {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		to, err := t.place(e.path)
+		if err != nil {
+			return err
+		}
+		f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 		if err == nil {
-			err = e.copy(ctx, root, to, buf)
+			err = errors.Join(e.copy(ctx, root, f), f.Close())
 		}
 		if err != nil {
 			return err
@@ -388,8 +480,8 @@ func (t *temporary) copy(ctx context.Context, files []*entry) error {
 	return nil
 }
 
-// copy writes the content of a file below an open directory to another file. The error is of the entry where that is not what was read.
-func (e *entry) copy(ctx context.Context, root *folder, to string, buf []byte) error {
+// copy writes the content of a file below an open directory. The error is of the entry where that is not what was read.
+func (e *entry) copy(ctx context.Context, root *folder, to io.Writer) error {
 	changed := &Error{Path: e.path, Err: errChanged}
 	d := root
 	d.retain()
@@ -408,12 +500,7 @@ func (e *entry) copy(ctx context.Context, root *folder, to string, buf []byte) e
 		return changed
 	}
 	defer h.close()
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	sum := sha256.New()
+	sum, buf := sha256.New(), make([]byte, 64<<10)
 	for at := int64(0); at <= e.size; {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -427,14 +514,14 @@ func (e *entry) copy(ctx context.Context, root *folder, to string, buf []byte) e
 		}
 		at += int64(n)
 		sum.Write(buf[:n])
-		if _, err := f.Write(buf[:n]); err != nil {
+		if _, err := to.Write(buf[:n]); err != nil {
 			return err
 		}
 	}
 	if [sha256.Size]byte(sum.Sum(nil)) != e.sum {
 		return changed
 	}
-	return f.Close()
+	return nil
 }
 
 func (t *temporary) git(ctx context.Context, c *git.Config, stdin []byte, args ...string) ([]byte, error) {

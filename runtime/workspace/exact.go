@@ -266,6 +266,9 @@ func (v *converter) differs(w *walk, c *git.Config, e *entry) (why string, store
 	if !ok {
 		a = unspecified()
 	}
+	if v.doubted[e.path] {
+		return "git said otherwise of its attributes than the attributes files of the tree", false
+	}
 	if !plain(a[attrEncoding]) {
 		return "working-tree-encoding=" + git.Clip(a[attrEncoding]) + ": its blob has another encoding", false
 	}
