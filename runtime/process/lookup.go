@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -111,8 +110,8 @@ func executable(path string, env []string) error {
 		if _, err := os.Lstat(path); err == nil {
 			return fmt.Errorf("%s is a link to a file that does not exist", path)
 		}
-		if venv := filepath.Dir(filepath.Dir(path)); slices.Contains([]string{".venv", "venv"}, filepath.Base(venv)) {
-			return &missingError{path, fmt.Errorf("does not exist: make the virtual environment with `python3 -m venv %s`, and install what the project needs into it", venv)}
+		if how := Remedy(path); how != "" {
+			return &missingError{path, fmt.Errorf("does not exist: %s", how)}
 		}
 		return &missingError{path, errors.New("does not exist")}
 	case err != nil:
@@ -125,6 +124,16 @@ func executable(path string, env []string) error {
 		return fmt.Errorf("%s is not executable: `chmod +x` it, or name its interpreter", path)
 	}
 	return interpreter(path, env)
+}
+
+// Remedy says how to make the virtual environment that the program at path, which does not exist, belongs to; empty
+// if path is in none.
+func Remedy(path string) string {
+	venv := filepath.Dir(filepath.Dir(path))
+	if base := filepath.Base(venv); base != ".venv" && base != "venv" {
+		return ""
+	}
+	return fmt.Sprintf("make the virtual environment with `python3 -m venv %s`, and install what the project needs into it", venv)
 }
 
 // A missingError says that there is no file, or that this cannot be known: a

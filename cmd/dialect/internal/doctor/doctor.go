@@ -35,6 +35,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/redact"
@@ -279,6 +280,13 @@ func advice(m *routing.Matrix, d diag.Diagnostic) string {
 			}
 			if b.Hint != "" && !b.Pack { // those of packs say what to do about a finding
 				return b.Hint
+			}
+			program := b.Template.Program()
+			if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+				program = filepath.Join(m.Root, program)
+			}
+			if how := process.Remedy(place.Short(program)); how != "" && filepath.IsAbs(program) && !place.Exists(program) {
+				return how
 			}
 		}
 	}

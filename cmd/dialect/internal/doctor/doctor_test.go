@@ -145,6 +145,8 @@ func TestMissing(t *testing.T) {
 			"broken tool: the program \"web/node_modules/.bin/eslint\" of \"check_x\" was not found -> pnpm install --frozen-lockfile"},
 		"what the setup of clean checkouts installs": {map[string]string{"routing.toml": "[clean]\nsetup = [\"python3 -m venv .venv\", \".venv/bin/python -m pip install -r requirements.txt\"]\nlocks = [\"requirements.txt\"]\n[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \".venv/bin/python -m pytest -q\"\n", "requirements.txt": "pytest"},
 			"broken tool: the program \".venv/bin/python\" of \"test_x\" was not found -> python3 -m venv .venv && .venv/bin/python -m pip install -r requirements.txt"},
+		"a virtual environment": {map[string]string{"routing.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"venv/bin/pytest -q\"\n"},
+			"broken tool: the program \"venv/bin/pytest\" of \"test_x\" was not found -> make the virtual environment with `python3 -m venv venv`, and install what the project needs into it"},
 		"a module of Python": {map[string]string{"routing.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"python3 -m no_such_module_here -q\"\n"},
 			"broken install: test_x needs the Python module no_such_module_here, which is not installed -> python3 -m pip install no_such_module_here"},
 	} {
@@ -156,6 +158,7 @@ func TestMissing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			t.Chdir(dir)
 			for program, of := range map[string]string{"npm": "packages of a script of npm", "python3": "a module of Python"} {
 				if _, err := exec.LookPath(program); err != nil && of == name {
 					t.Skip(err)
