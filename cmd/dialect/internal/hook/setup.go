@@ -198,12 +198,32 @@ func (c *Changes) Said() (lines []string) {
 	}
 	if len(lines) == 0 {
 		lines = []string{"there was no hook to take out"}
+		if others := c.others(); len(others) > 0 {
+			lines = append([]string{"nothing was taken out; what is installed:"}, others...)
+		}
 	}
 	if note := c.husky(); note != "" {
 		lines = append(lines, "  "+note)
 	}
 	if note := unruled(c.installer.Root); c.install && note != "" {
 		lines = append(lines, note)
+	}
+	return lines
+}
+
+// others returns, a line each, the hooks that are installed, and the command that takes each out.
+func (c *Changes) others() (lines []string) {
+	for _, s := range c.installer.Status(nil).Agents {
+		what := s.Agent
+		switch {
+		case !s.Installed:
+			continue
+		case s.Agent == "git":
+			what = "--git"
+		case s.Level == install.User:
+			what = "--user " + s.Agent
+		}
+		lines = append(lines, fmt.Sprintf("  %s, %s: dialect hook uninstall %s", s.Title, place.Short(s.Path), what))
 	}
 	return lines
 }
