@@ -112,11 +112,11 @@ func (f *checkFlags) run(u *ui, args []string) error {
 	switch {
 	case len(f.lines) > 0 && (f.fix || f.diff):
 		return exit.Usagef("--fix and --diff are for files: leave -e out")
+	case len(f.lines) > 0 && len(args) > 0:
+		_, err := readScript(u, "check", args, f.lines) // which says what is wrong with it
+		return err
 	case len(f.lines) > 0:
-		names = args // of which there must be none: readScript says so
-		if len(args) == 0 {
-			names = []string{""}
-		}
+		names = []string{""}
 	case len(args) > 0:
 		if names, err = project.Scripts(args); err != nil {
 			return exit.Usagef("%v", err)
@@ -157,7 +157,7 @@ func (f *checkFlags) script(u *ui, c *check.Checker, name string) error {
 	if name != "" {
 		arg = []string{name}
 	}
-	s, err := readScript(u, arg, f.lines)
+	s, err := readScript(u, "check", arg, f.lines)
 	if err != nil {
 		return err
 	}

@@ -127,7 +127,7 @@ func (f *explainFlags) load(u *ui, args, line []string) (*project.Program, map[s
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := readScript(u, args, line)
+	s, err := readScript(u, "explain", args, line)
 	if err != nil {
 		return nil, nil, err
 	}

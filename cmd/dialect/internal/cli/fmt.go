@@ -51,7 +51,7 @@ func newFmt(u *ui) *cobra.Command {
 			bad := false
 			var edits []outfile.Edit
 			for _, name := range names {
-				s, err := readScript(u, []string{name}, nil)
+				s, err := readScript(u, "fmt", []string{name}, nil)
 				if err != nil {
 					return err
 				}

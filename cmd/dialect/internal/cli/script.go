@@ -11,9 +11,9 @@ import (
 	"github.com/command-dialect/dialect/runtime/project"
 )
 
-// readScript reads the script that the arguments of run, check or explain name; see [script.Read].
-func readScript(u *ui, args, lines []string) (*project.Script, error) {
-	return script.Read(u.In, u.Note, args, lines)
+// readScript reads the script that the arguments of a command name; see [script.Read].
+func readScript(u *ui, command string, args, lines []string) (*project.Script, error) {
+	return script.Read(command, u.In, u.Note, args, lines)
 }
 
 // loadMatrix finds and loads the matrix for the working directory, or the one that --routing names.

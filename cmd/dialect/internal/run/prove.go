@@ -17,7 +17,7 @@ import (
 // Prove tests the checks of the script, the line or the binding that args name, or of the default script, and prints the
 // document of it. It ends with its status.
 func (o *Options) Prove(v *voice.Voice, args []string) error {
-	o.Clean, o.Output = true, "auto"
+	o.Clean, o.Output, o.command = true, "auto", "prove"
 	if err := o.Check(); err != nil {
 		return err
 	}

@@ -68,7 +68,8 @@ type Options struct {
 	Given []string // the names of the flags that were given
 	Again []string // the flags, as they were given, that a run of one of the lines again needs
 
-	spent map[*project.Program]time.Duration // of the timeout of the run, by --changed
+	command string                             // that was typed; empty for run
+	spent   map[*project.Program]time.Duration // of the timeout of the run, by --changed
 }
 
 // outputs are the values of --output.
@@ -141,7 +142,7 @@ func (o *Options) Run(v *voice.Voice, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(args) < 2 {
+	if len(args) < 2 || len(o.Lines) > 0 {
 		p, err := o.Bind(v, args)
 		if err != nil || p == nil {
 			return err
@@ -220,7 +221,7 @@ func (o *Options) load(v *voice.Voice, args []string) (*project.Program, error) 
 	if t := o.Budget.Timeout; t > 0 {
 		in = script.Within(in, t)
 	}
-	s, err := script.Read(in, v.Note, args, o.Lines)
+	s, err := script.Read(cmp.Or(o.command, "run"), in, v.Note, args, o.Lines)
 	if err != nil {
 		return nil, err
 	}

@@ -28,33 +28,38 @@ import (
 
 // Read reads the script that the arguments of run, check or explain name:
 // FILE, FILE:LINE, FILE:LINE.MEMBER, "-" or nothing for standard input, or the lines of -e. What
-// is not a file and holds a space is a line. note gets a line when it waits for standard input.
-func Read(stdin io.Reader, note func(text string), args, lines []string) (*project.Script, error) {
+// is not a file and holds a space is a line. command is the one that was typed, for advice; note gets a line when it
+// waits for standard input.
+func Read(command string, stdin io.Reader, note func(text string), args, lines []string) (*project.Script, error) {
 	switch {
 	case len(lines) > 0 && len(args) > 0:
-		return nil, exit.Usagef("-e takes the place of a script: leave %q out", args[0])
+		return nil, beyond(args, lines)
 	case len(lines) > 0:
 		return &project.Script{Name: "-e", Part: true, Text: []byte(strings.Join(lines, "\n") + "\n")}, nil
 	case len(args) == 0 || args[0] == "-":
 		return readStdin(stdin, note)
 	}
-	name, at := args[0], []int(nil)
+	name, at, suffix := args[0], []int(nil), ""
 	_, err := os.Lstat(name)
 	if i := strings.LastIndexByte(name, ':'); i > 0 {
-		if numbers := positions(name[i+1:]); numbers != nil {
-			_, short := os.Lstat(name[:i])
-			switch {
-			case err == nil && short == nil: // "again:" and rerun name a line, and anyone who can make files could put one there
-				return nil, exit.Usagef("%q is a file, and it is a line of the file %q", name, name[:i]).Hint("rename one of them")
-			case err != nil:
-				name, at = name[:i], numbers
-			}
+		numbers := positions(name[i+1:])
+		short, serr := os.Lstat(name[:i])
+		switch {
+		case numbers != nil && err == nil && serr == nil: // "again:" and rerun name a line, and anyone who can make files could put one there
+			return nil, exit.Usagef("%q is a file, and it is a line of the file %q", name, name[:i]).Hint("rename one of them")
+		case numbers != nil && err != nil:
+			name, at, suffix = name[:i], numbers, name[i:]
+		case err != nil && (filepath.Ext(name[:i]) == ".dlct" || serr == nil && short.Mode().IsRegular()):
+			return nil, noLine(command, name[:i], name[i+1:])
 		}
 	}
 	if err != nil && at == nil && strings.ContainsAny(name, " \t") && !strings.ContainsAny(name, "\n/\\") && filepath.Ext(name) != ".dlct" {
-		return Read(stdin, note, nil, []string{name})
+		return Read(command, stdin, note, nil, []string{name})
 	}
 	text, err := File("script", name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing(command, name, suffix)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +72,31 @@ func Read(stdin io.Reader, note func(text string), args, lines []string) (*proje
 		s.Line, s.Member, s.Part = at[0], at[1:], true
 	}
 	return s, nil
+}
+
+// beyond is the error that there are arguments beside the lines of -e: scripts, or the rest of a line without quotes.
+func beyond(args, lines []string) error {
+	if args[0] == "-" || strings.Contains(args[0], ".dlct") || place.Exists(args[0]) {
+		return exit.Usagef("-e takes the place of a script: leave %q out", args[0])
+	}
+	line := "LINE"
+	if len(lines) == 1 {
+		line = report.Command([]string{strings.Join(append(lines, args...), " ")})
+	}
+	return exit.Usagef("-e takes a whole line, and got only %q", lines[0]).Hint("quote the line: -e %s", line)
+}
+
+// noLine is the error that at, which follows the name of a script, is the number of no line.
+func noLine(command, script, at string) error {
+	e := exit.Usagef("%s:%s names no line of %s: want FILE:LINE, or FILE:LINE.MEMBER", script, at, script)
+	numbers := strings.FieldsFunc(at, func(r rune) bool { return r == ',' || r == '-' })
+	if len(numbers) < 2 || command != "run" && command != "check" || slices.ContainsFunc(numbers, func(n string) bool { return positions(n) == nil }) {
+		return e
+	}
+	for i, n := range numbers {
+		numbers[i] = script + ":" + n
+	}
+	return e.Hint("name several lines one by one: dialect %s %s", command, report.Command(numbers))
 }
 
 // positions reads LINE, or LINE.MEMBER and so on; nil for what is neither.
@@ -149,45 +179,46 @@ func File(what, name string) ([]byte, error) {
 			return text, nil
 		}
 	}
-	e := exit.Usagef("cannot read the %s: %v", what, err)
-	if what == "script" && errors.Is(err, fs.ErrNotExist) {
-		if project.HeadHas(context.Background(), name) {
-			return nil, gone(name)
-		}
-		e = exit.Usagef("there is no script %s", name)
-		if above := scriptAbove(name); above != "" {
-			e.Hint("it is above: dialect run %s", report.Command([]string{above}))
-		} else if near := beside(name); near != "" {
-			e.Hint("%s", didYouMean(near))
-		} else if found, _ := filepath.Glob("*.dlct"); len(found) > 0 {
-			if len(found) == 1 && positions(name) != nil { // as `dialect log 3` names a line
-				return nil, e.Hint("line %s of %s: dialect run %s", name, found[0], report.Command([]string{found[0] + ":" + name}))
-			}
-			near := false
-			for _, l := range about(name, found) {
-				near = true
-				e.Hint("%s", l)
-			}
-			if near {
-				return nil, e
-			}
-			for i, f := range found {
-				found[i] = report.Command([]string{f})
-			}
-			e.Hint("here are: %s", strings.Join(found, ", "))
-		} else {
-			e.Hint("`dialect init` writes one for the tools that the project has; `dialect run -e \"Test with go\"` runs a line")
-		}
-	}
-	return nil, e
+	return nil, exit.Usagef("cannot read the %s: %w", what, err)
 }
 
-// about says how to run what name may mean where it is the name of no file: the script without its extension, or a line of the scripts
-// that has its words, as in `test` or `test_go`.
-func about(name string, scripts []string) (hints []string) {
-	if slices.Contains(scripts, name+".dlct") {
-		return []string{didYouMean(name + ".dlct")}
+// missing is the error that there is no script of that name, with what may be meant; suffix names the line that was asked for.
+func missing(command, name, suffix string) error {
+	if project.HeadHas(context.Background(), name) {
+		return gone(name)
 	}
+	e := exit.Usagef("there is no script %s", name)
+	typed := func(script string) string { return "dialect " + command + " " + report.Command([]string{script}) }
+	if above := scriptAbove(name); above != "" {
+		return e.Hint("it is above: %s", typed(above+suffix))
+	}
+	if near := beside(name); near != "" {
+		return e.Hint("did you mean %s?", typed(near+suffix))
+	}
+	found, _ := filepath.Glob("*.dlct")
+	switch {
+	case len(found) == 0:
+		return e.Hint("`dialect init` writes one for the tools that the project has; `dialect run -e \"Test with go\"` runs a line")
+	case len(found) == 1 && positions(name) != nil: // as `dialect log 3` names a line
+		return e.Hint("line %s of %s: %s", name, found[0], typed(found[0]+":"+name))
+	case slices.Contains(found, name+".dlct"):
+		return e.Hint("did you mean %s?", typed(name+".dlct"+suffix))
+	}
+	lines := about(name, found)
+	for _, l := range lines {
+		e.Hint("%q: %s", l.text, typed(l.place))
+	}
+	if len(lines) > 0 {
+		return e
+	}
+	for i, f := range found {
+		found[i] = report.Command([]string{f})
+	}
+	return e.Hint("here are: %s", strings.Join(found, ", "))
+}
+
+// about returns the lines of the scripts that name may mean, since they have its words, as in `test` or `test_go`.
+func about(name string, scripts []string) (lines []struct{ text, place string }) {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '-' || r == ':' })
 	for _, path := range scripts {
 		text, err := regular.Read(path, project.MaxScript)
@@ -202,16 +233,12 @@ func about(name string, scripts []string) (hints []string) {
 			if len(words) == 0 || len(line) > 200 || strings.HasPrefix(line, "#") || slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(has, w) }) {
 				continue
 			}
-			if hints = append(hints, fmt.Sprintf("%q: dialect run %s", line, report.Command([]string{fmt.Sprintf("%s:%d", path, n)}))); len(hints) == 3 {
-				return hints
+			if lines = append(lines, struct{ text, place string }{line, fmt.Sprintf("%s:%d", path, n)}); len(lines) == 3 {
+				return lines
 			}
 		}
 	}
-	return hints
-}
-
-func didYouMean(script string) string {
-	return fmt.Sprintf("did you mean dialect run %s?", report.Command([]string{script}))
+	return lines
 }
 
 // beside returns the script in the folder of name, another one than this, that name may mean; empty if there is none.

@@ -19,7 +19,6 @@ func TestReadFileNamesWhatItReads(t *testing.T) {
 		{"skill", dir, "is a directory, not a skill"},
 		{"skill", filepath.Join(dir, "none"), "cannot read the skill: "},
 		{"script", dir, "is a directory, not a script"},
-		{"script", filepath.Join(dir, "none"), "there is no script "},
 	} {
 		if _, err := File(tt.what, tt.name); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s %s: %v, want %q", tt.what, tt.name, err, tt.want)
@@ -34,7 +33,7 @@ func TestReadNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"3", "3.2"} {
-		_, err := Read(nil, nil, []string{name}, nil)
+		_, err := Read("run", nil, nil, []string{name}, nil)
 		var e *exit.Failure
 		if !errors.As(err, &e) || !strings.Contains(strings.Join(e.Hints, "\n"), "dialect run quality.dlct:"+name) {
 			t.Errorf("%s: %v", name, err)
