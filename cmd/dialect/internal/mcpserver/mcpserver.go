@@ -85,6 +85,7 @@ func Serve(ctx context.Context, o Options, transport mcp.Transport) error {
 func add[In any](all context.Context, s *mcp.Server, of *tools, name string, readOnly bool, description string, f func(context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, answer, error)) {
 	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[[]string](): {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+		reflect.TypeFor[text]():     {Type: "string"},
 	}})
 	if err != nil {
 		panic(err) // a fault of this file
@@ -122,8 +123,19 @@ type answer struct {
 
 type scriptInput struct {
 	Script string            `json:"script,omitempty" jsonschema:"a .dlct file below the root, or FILE:LINE"`
-	Text   string            `json:"text,omitempty" jsonschema:"lines, instead of a file"`
+	Text   text              `json:"text,omitzero" jsonschema:"lines, instead of a file"`
 	Set    map[string]string `json:"set,omitempty" jsonschema:"variables of the script"`
+}
+
+// A text knows whether it was given: one that came out empty is not one that was left out.
+type text struct {
+	string
+	given bool
+}
+
+func (t *text) UnmarshalJSON(b []byte) error {
+	t.given = true
+	return json.Unmarshal(b, &t.string)
 }
 
 type checkInput struct {
@@ -446,10 +458,13 @@ func (c *call) script(in scriptInput) error {
 		}
 		c.args = append(c.args, "--set="+name+"="+value)
 	}
+	lines := in.Text.string
 	switch {
-	case in.Script != "" && in.Text != "":
+	case in.Script != "" && lines != "":
 		return errors.New("either script or text, not both")
-	case in.Script == "" && in.Text == "":
+	case in.Script == "" && lines == "" && in.Text.given:
+		return errors.New("text is empty: nothing would be tested; leave it out for the default script")
+	case in.Script == "" && lines == "":
 		// The script that dialect runs where none is named.
 		if m, _, err := project.LoadMatrix(c.o.Root, ""); err == nil {
 			if path, _ := project.DefaultScript(c.o.Root, m); path != "" && c.leadsOut(path) {
@@ -457,16 +472,18 @@ func (c *call) script(in scriptInput) error {
 			}
 		}
 		return nil
-	case len(in.Text) > maxText:
-		return fmt.Errorf("a text of %d bytes; at most %d are accepted", len(in.Text), maxText)
-	case in.Text != "":
-		c.stdin = []byte(in.Text)
+	case len(lines) > maxText:
+		return fmt.Errorf("a text of %d bytes; at most %d are accepted", len(lines), maxText)
+	case lines != "":
+		c.stdin = []byte(lines)
 		c.args = append(c.args, "-")
 		return nil
 	}
 	path, at := filepath.FromSlash(in.Script), ""
 	if i := strings.LastIndexByte(path, ':'); i > 0 && isLine(path[i+1:]) {
 		path, at = path[:i], path[i:]
+	} else if i > 0 && filepath.Ext(path[:i]) == ".dlct" {
+		return fmt.Errorf("%s names no line of %s: want FILE:LINE", in.Script, in.Script[:i])
 	}
 	if !filepath.IsLocal(path) || filepath.Ext(path) != ".dlct" {
 		return fmt.Errorf("%q is no .dlct file below the root; lines of a script go into text", in.Script)
