@@ -178,6 +178,9 @@ func (d Documents) at(name, at string) (doc *report.Document, l *report.DocResul
 				places = append(places, l.At())
 			}
 		}
+		if len(places) == 0 {
+			return nil, nil, &LookupError{Text: fmt.Sprintf("%s, of %s, ran no line", doc.Run, doc.Script.Name), Hint: runsHint}
+		}
 		return nil, nil, &LookupError{
 			Text: fmt.Sprintf("%s, of %s, has no line %s", doc.Run, doc.Script.Name, at),
 			Hint: "it has: " + strings.Join(places[:min(len(places), 20)], ", "),

@@ -48,8 +48,8 @@ func newLog(u *ui) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.tail < 0 {
-				return exit.Usagef("--tail %d: want a number of lines", f.tail)
+			if f.tail < 1 && cmd.Flags().Changed("tail") {
+				return exit.Usagef("--tail %d: want a positive number of lines; without --tail all are printed", f.tail)
 			}
 			r, logs, err := store.Place{Name: f.store}.Output(arg(args))
 			var e *history.LookupError
