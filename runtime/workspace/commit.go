@@ -595,16 +595,32 @@ func (s *objects) named(ctx context.Context, name string) (git.ObjectID, string,
 	return id, ref, nil
 }
 
-// near returns the name of a branch, of a tag or of HEAD that is like name; empty if there is none.
+// near returns the name of a branch, of a tag or of HEAD that is like name, or that a remote has of that name; empty if there is none.
 func (s *objects) near(ctx context.Context, name string) string {
 	if name == "HEAD" {
 		return ""
 	}
-	out, err := s.r.Git.Run(ctx, s.r.Root, git.Here(s.r.Root), nil, "for-each-ref", "--count=1000", "--format=%(refname:lstrip=2)", "refs/heads", "refs/remotes", "refs/tags")
+	out, err := s.r.Git.Run(ctx, s.r.Root, git.Here(s.r.Root), nil, "for-each-ref", "--count=1000", "--format=%(refname)", "refs/heads", "refs/remotes", "refs/tags")
 	if err != nil {
 		return ""
 	}
-	return suggest.Near(name, append(strings.Fields(string(out)), "HEAD"))
+	names, of := []string{"HEAD"}, "" // of is a remote's branch of that name, origin's if it has one
+	for full := range strings.FieldsSeq(string(out)) {
+		short := strings.SplitN(full, "/", 3)[2]
+		names = append(names, short)
+		remote, branch, _ := strings.Cut(short, "/")
+		if strings.HasPrefix(full, "refs/remotes/") && branch == strings.TrimPrefix(name, "origin/") && (of == "" || remote == "origin") {
+			of = short
+		}
+	}
+	other := map[string]string{"main": "master", "master": "main"}[name]
+	switch {
+	case of != "":
+		return of
+	case slices.Contains(names, other):
+		return other
+	}
+	return suggest.Near(name, names)
 }
 
 // abbreviated returns the commits whose names begin with prefix.
