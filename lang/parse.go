@@ -261,7 +261,7 @@ func (p *parser) command() *Command {
 		} else if !strings.ContainsFunc(c.Noun.Text, isLetterOrDigit) {
 			t := c.Noun.Span
 			p.fault(diag.MissingNoun, t.Start.Offset, t.End.Offset, "%q is not a noun", c.Noun.Text).
-				hint("a noun is a word: Test with pytest")
+				hint("a noun is a word: " + Example)
 		}
 		p.checkBraces()
 	}
@@ -357,7 +357,7 @@ func (p *parser) explain(prep int) {
 	if noun >= len(p.tokens) {
 		after := p.tokens[noun-1]
 		p.fault(diag.MissingNoun, after.start, after.end, "a noun is missing after %q", after.text).
-			hint("a line is a verb, a preposition and a noun: Test with pytest")
+			hint(form)
 		return
 	}
 	switch t := p.tokens[noun]; t.kind {
@@ -378,7 +378,7 @@ func (p *parser) explain(prep int) {
 	}
 	// The grammar refuses nothing else; should it ever, the line is still no command.
 	first, last := p.tokens[0], p.tokens[len(p.tokens)-1]
-	p.fault(diag.BadVerb, first.start, last.end, "this is not a command").hint("a line is a verb, a preposition and a noun: Test with pytest")
+	p.fault(diag.BadVerb, first.start, last.end, "this is not a command").hint(form)
 }
 
 func (p *parser) misplaced(t token) {
@@ -392,9 +392,13 @@ func (p *parser) extraPreposition(t token) {
 		fix(diag.MaybeIncorrect, "quote "+t.text, t.start, t.end, QuoteRaw(t.text))
 }
 
+// Example is the line that hints give for one; a project that does not bind it has a line of its own.
+const Example = "Test with pytest"
+
+const form = "a line is a verb, a preposition and a noun: " + Example
+
 // checkVerb refuses lines that do not begin with a word.
 func (p *parser) checkVerb(t token) {
-	const form = "a line is a verb, a preposition and a noun: Test with pytest"
 	switch {
 	case t.kind == stringToken:
 		p.fault(diag.BadVerb, t.start, t.end, "a line begins with its verb, not with a quoted value").hint(form)

@@ -197,14 +197,24 @@ func (r *resolver) preposition(c *lang.Command, b *routing.Binding) {
 
 // parsed is what lang said of c, with the words that would be right.
 func (r *resolver) parsed(d diag.Diagnostic, c *lang.Command) diag.Diagnostic {
-	if d.Code == diag.MissingNoun {
-		if nouns := r.m.NounsOf(c.Verb.Text); len(nouns) > 0 {
-			hint := fmt.Sprintf("%q is bound with: %s\nfor example: %s", r.m.Verb(c.Verb.Text), list(nouns), example(r.m.Lookup(c.Verb.Text, nouns[0])))
-			if d.Hint != "" {
-				hint = d.Hint + "\n" + hint
+	var meant *routing.Binding
+	if nouns := r.m.NounsOf(c.Verb.Text); d.Code == diag.MissingNoun && len(nouns) > 0 {
+		meant = r.m.Lookup(c.Verb.Text, nouns[0])
+	}
+	if strings.Contains(d.Hint, lang.Example) && !slices.Contains(r.m.NounsOf("test"), "pytest") {
+		for _, verb := range append([]string{c.Verb.Text, "test"}, r.m.Verbs()...) {
+			if nouns := r.m.NounsOf(verb); len(nouns) > 0 {
+				d.Hint = strings.Replace(d.Hint, lang.Example, example(r.m.Lookup(verb, nouns[0])), 1)
+				break
 			}
-			d.Hint = hint
 		}
+	}
+	if meant != nil {
+		hint := fmt.Sprintf("%q is bound with: %s", meant.Verb, list(r.m.NounsOf(meant.Verb)))
+		if !strings.HasSuffix(d.Hint, ": "+example(meant)) {
+			hint += "\nfor example: " + example(meant)
+		}
+		d.Hint = strings.TrimPrefix(d.Hint+"\n"+hint, "\n")
 	}
 	return d
 }
