@@ -51,6 +51,15 @@ func FindMatrix(dir, name string) (path, shown string, err error) {
 	return path, shown, nil
 }
 
+// Above returns the matrix above dir that binds it, as messages call it; empty if there is none, or dir has one of its own.
+func Above(dir string) string {
+	path, shown, err := FindMatrix(dir, "")
+	if err != nil || place.Same(filepath.Dir(path), dir) {
+		return ""
+	}
+	return shown
+}
+
 // familiar returns an error if what info is about, of the matrix that messages call shown, belongs to a stranger; see [FindMatrix].
 func familiar(dir, shown string, info, folder fs.FileInfo) error {
 	if regular.Familiar(dir, info, folder) {

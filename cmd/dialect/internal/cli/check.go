@@ -115,8 +115,6 @@ func (f *checkFlags) run(u *ui, args []string) error {
 	case len(f.lines) > 0 && len(args) > 0:
 		_, err := readScript(u, "check", args, f.lines) // which says what is wrong with it
 		return err
-	case len(f.lines) > 0:
-		names = []string{""}
 	case len(args) > 0:
 		if names, err = project.Scripts(args); err != nil {
 			return exit.Usagef("%v", err)
@@ -153,9 +151,9 @@ func (f *checkFlags) run(u *ui, args []string) error {
 
 // script checks the script that is called name, or the lines of -e.
 func (f *checkFlags) script(u *ui, c *check.Checker, name string) error {
-	var arg []string
-	if name != "" {
-		arg = []string{name}
+	arg := []string{name}
+	if len(f.lines) > 0 {
+		arg = nil
 	}
 	s, err := readScript(u, "check", arg, f.lines)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/trial"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/project"
 )
 
 const initLong = `Look at the project in DIR (default: here) and write a ` + routing.FileName + ` and a ` + scaffold.ScriptName + `:
@@ -78,7 +79,10 @@ func (f *initFlags) init(u *ui, dir string) error {
 	case errors.Is(err, survey.ErrNothing):
 		tellPlan(u, p)
 		tellInstalls(u, p)
-		return exit.Failf(exit.Failed, "%w", err).Hint("write a %s, which binds a line to what you type to run the tests; then dialect run -e \"Test with project\":\n%s", routing.FileName, sampleMatrix)
+		if above := project.Above(dir); above != "" {
+			return exit.Failf(exit.Failed, "%w", err).Hint("%s binds this folder: `dialect vocab` lists its lines", above)
+		}
+		return exit.Failf(exit.Failed, "%w", err).Hint("write a %s, which binds a line to what you type to run the tests; then dialect run -e \"Test with project\":\n%s", routing.FileName, scaffold.Sample)
 	case err != nil:
 		return exit.Usagef("%w", err)
 	}
@@ -121,6 +125,9 @@ func (f *initFlags) init(u *ui, dir string) error {
 	tellInstalls(u, p)
 	if update {
 		return f.propose(u, p, there)
+	}
+	if above := project.Above(dir); above != "" {
+		u.Notef("the folder %s becomes a project of its own: %s binds it no longer; see `dialect help monorepos`", dir, above)
 	}
 	return f.write(u, dir, p)
 }
@@ -240,9 +247,3 @@ func tellInstalls(u *ui, p scaffold.Plan) {
 		u.Notef("to have the rest: %s; then `dialect init` proposes it", command)
 	}
 }
-
-const sampleMatrix = `[commands.test_project]
-verb = "test"
-noun = "project"
-tool = "./run-the-tests"
-receipt_required = true`
