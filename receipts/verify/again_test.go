@@ -16,22 +16,24 @@ func TestUndoneByAttempt(t *testing.T) {
 	}
 	weaker := func(r *receipts.Receipt) { r.Binding = "check_weak" }
 	elsewhere := func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} }
+	another := func(r *receipts.Receipt) { r.Step = "2" }
 	type changes = []func(*receipts.Receipt)
 	for name, tt := range map[string]struct {
 		failed, passed changes
 		unsigned       bool // the pass
 		want           Verdict
 	}{
-		"the next attempt":                                  {passed: changes{attempt(2)}, want: Verified},
-		"the next attempt, under no binding":                {passed: changes{attempt(2), unbound}, want: Failed},
-		"the next attempt, under another binding":           {passed: changes{attempt(2), weaker}, want: Failed},
-		"the next attempt, under another matrix":            {passed: changes{attempt(2), elsewhere}, want: Failed},
-		"the next attempt, where no binding failed":         {failed: changes{unbound}, passed: changes{attempt(2)}, want: Verified},
-		"the next attempt, that no key signed":              {passed: changes{attempt(2)}, unsigned: true, want: Failed},
-		"the next attempt, with other inputs":               {failed: changes{inputs(1)}, passed: changes{attempt(2), inputs(2)}, want: Verified},
-		"the same attempt, with other inputs":               {failed: changes{inputs(1)}, passed: changes{inputs(2)}, want: Failed},
-		"an earlier attempt, with other inputs":             {failed: changes{attempt(2), inputs(1)}, passed: changes{inputs(2)}, want: Failed},
-		"the next attempt, with other inputs and no signer": {failed: changes{inputs(1)}, passed: changes{attempt(2), inputs(2)}, unsigned: true, want: Failed},
+		"the next attempt":                                    {passed: changes{attempt(2)}, want: Verified},
+		"the next attempt, under no binding":                  {passed: changes{attempt(2), unbound}, want: Failed},
+		"the next attempt, under another binding":             {passed: changes{attempt(2), weaker}, want: Failed},
+		"the next attempt, under another matrix":              {passed: changes{attempt(2), elsewhere}, want: Failed},
+		"the next attempt, where no binding failed":           {failed: changes{unbound}, passed: changes{attempt(2)}, want: Verified},
+		"the next attempt, that no key signed":                {passed: changes{attempt(2)}, unsigned: true, want: Failed},
+		"the next attempt, with other inputs":                 {failed: changes{inputs(1)}, passed: changes{attempt(2), inputs(2)}, want: Verified},
+		"the next attempt of another step, with other inputs": {failed: changes{inputs(1)}, passed: changes{attempt(2), another, inputs(2)}, want: Failed},
+		"the same attempt, with other inputs":                 {failed: changes{inputs(1)}, passed: changes{inputs(2)}, want: Failed},
+		"an earlier attempt, with other inputs":               {failed: changes{attempt(2), inputs(1)}, passed: changes{inputs(2)}, want: Failed},
+		"the next attempt, with other inputs and no signer":   {failed: changes{inputs(1)}, passed: changes{attempt(2), inputs(2)}, unsigned: true, want: Failed},
 	} {
 		m := newMaker(t)
 		m.sign = boss

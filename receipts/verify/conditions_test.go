@@ -128,6 +128,8 @@ func TestConditions(t *testing.T) {
 		{"another session", one(), func(q *Query) { q.Session = "today" }, Missing, receipts.OtherRun},
 		{"another nonce", one(), func(q *Query) { q.Nonce = "5f" }, Missing, receipts.OtherNonce},
 		{"too old", one(), func(q *Query) { q.MaxAge = time.Minute }, Stale, receipts.TooOld},
+		{"as old as it may be", gate(func(g *receipts.Gate) { g.Timestamp.Time = noon.Add(time.Second) }), func(q *Query) { q.MaxAge = time.Hour - time.Second }, Verified, ""},
+		{"gate of the future", gate(func(g *receipts.Gate) { g.Timestamp.Time = noon.Add(70 * time.Minute) }), young, Stale, receipts.TooOld},
 		{"of the future", one(), func(q *Query) { q.MaxAge, q.Now = time.Minute, noon.Add(-time.Hour) }, Stale, receipts.TooOld},
 		{"member too old", one(func(r *receipts.Receipt) { r.Timestamp.Time = noon.Add(-time.Hour) }), func(q *Query) { q.MaxAge = 90 * time.Minute }, Stale, receipts.TooOld},
 		{"member of the future", one(func(r *receipts.Receipt) { r.Timestamp.Time = noon.Add(3 * time.Hour) }), young, Stale, receipts.TooOld},
@@ -180,9 +182,30 @@ func TestAge(t *testing.T) {
 
 // TestOutside has a required command pass alone, and not as a line.
 func TestOutside(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*receipts.Receipt)
+		want   Verdict
+	}{
+		"as it should be":      {func(*receipts.Receipt) {}, Outside},
+		"in another directory": {func(r *receipts.Receipt) { r.Dir = receipts.Text("a") }, Missing},
+		"in another project":   {func(r *receipts.Receipt) { r.Place = receipts.Text("a") }, Missing},
+	} {
+		m := newMaker(t)
+		m.receipt(unbound, tt.change)
+		if res := ask(t, m.open(Options{}), asked()); res.Verdict != tt.want {
+			t.Errorf("%s: %s", name, told(res))
+		}
+	}
+}
+
+// TestAgainIsOfItsStep: what a later attempt excuses is of its own step, also where another step of the command passed beside it.
+func TestAgainIsOfItsStep(t *testing.T) {
 	m := newMaker(t)
-	m.receipt(unbound)
-	if res := ask(t, m.open(Options{}), asked()); res.Verdict != Outside {
+	m.receipt(failing)
+	again := m.receipt(func(r *receipts.Receipt) { r.Attempt = 2 })
+	other := m.receipt(func(r *receipts.Receipt) { r.Step = "2" })
+	m.gate([]receipts.Hash{again, other})
+	if res := ask(t, m.open(Options{}), asked(strict)); res.Verdict != Flaky {
 		t.Error(told(res))
 	}
 }

@@ -49,6 +49,7 @@ func TestDecide(t *testing.T) {
 	}{
 		{"as it should be", as, nil, ""},
 		{"failed", failing, nil, receipts.NotSucceeded},
+		{"consumed", as, nil, receipts.Consumed},
 		{"another command", as, func(g *receipts.GateRequest) { g.Expect[0].Argv = []string{"vet"} }, receipts.CommandDiffers},
 		{"another project", func(r *receipts.Receipt) { r.Place = receipts.Text("a") }, nil, receipts.OtherPlace},
 		{"another run", func(r *receipts.Receipt) { r.Run = "r-2" }, nil, receipts.OtherRun},
@@ -79,6 +80,9 @@ func TestDecide(t *testing.T) {
 	} {
 		m := newMaker(t)
 		g := requestFor(m.receipt(tt.r))
+		if tt.want == receipts.Consumed {
+			m.consume(g.Expect[0].SHA)
+		}
 		if tt.g != nil {
 			tt.g(&g)
 		}
@@ -366,6 +370,7 @@ func TestConsumed(t *testing.T) {
 	is("twice at once", receipts.Repeated, asked(), g, gate.String())
 	is("unknown", receipts.Missing, asked(), "g-000000000000")
 	is("leaf for a requirement", receipts.NotFinal, asked(), other.String())
+	is("leaf whose files nobody looked at when it had ended", receipts.TreeChanged, asked(nothing), m.receipt(func(r *receipts.Receipt) { r.Workspace.Still = false }).String())
 	is("leaf of another project", receipts.OtherPlace, asked(nothing, func(q *Query) { q.Place = receipts.Text("a") }), other.String())
 	m.receipt(of("vet"), failing)
 	is("failed since", receipts.Superseded, asked(), g)

@@ -250,7 +250,7 @@ func (s *Session) acceptances(failures []*receipts.Entry, level int) map[receipt
 				return nil
 			}
 			t, ok := body(by).(*receipts.Trust)
-			if ok && t.What == receipts.TrustFlaky && by.Level >= max(f.Level, level) && seq > f.Seq && slices.Contains(t.Receipts, f.SHA) {
+			if ok && by.Level >= max(f.Level, level) && seq > f.Seq && slices.Contains(t.Receipts, f.SHA) { // only an acceptance names receipts
 				list[f.SHA] = append(list[f.SHA], t)
 			}
 		}

@@ -19,7 +19,7 @@ const (
 // none, or where more than [maxUngated] would be needed or [maxTried] were looked at. It decides nothing: they count once a gate
 // is over them.
 func (s *Session) ungated(q Query) (list []*receipts.Entry) {
-	if q.Tree == nil || q.Commit || q.Policy != "" || s.partial {
+	if q.Tree == nil || q.Commit || s.partial {
 		return nil
 	}
 	leaf := q
