@@ -356,6 +356,12 @@ func TestUndone(t *testing.T) {
 	}{
 		{"signed, undone by nobody's signature", func(m *maker) { m.receipt(vet, failing); m.sign = nil; m.receipt(vet) }, nothing, Failed},
 		{"signed, undone by a signature", func(m *maker) { m.receipt(vet, failing); m.sign = nil; m.receipt(vet); m.sign = boss; m.receipt(vet) }, nothing, Verified},
+		{"signed, undone by nobody's signature in a run that began since", func(m *maker) {
+			m.receipt(vet, failing)
+			m.sign = nil
+			m.run("r-2")
+			m.receipt(vet, func(r *receipts.Receipt) { r.Run = "r-2" })
+		}, nothing, Failed},
 		{"neither signed", func(m *maker) { m.sign = nil; m.receipt(vet, failing); m.receipt(vet) }, nothing, Verified},
 		{"under no binding and signed, undone by nobody's signature", func(m *maker) { m.receipt(failing, unbound); m.sign = nil }, func(*Query) {}, Failed},
 		{"under no binding, neither signed", func(m *maker) { m.sign = nil; m.receipt(failing, unbound) }, func(*Query) {}, Verified},

@@ -146,6 +146,33 @@ func TestChecksAsked(t *testing.T) {
 	}
 }
 
+// TestControlRefused has a control not be one of those that are asked for.
+func TestControlRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		control func(*receipts.Receipt)
+		ask     func(*Query)
+	}{
+		"repeated, and fresh results are asked for": {func(r *receipts.Receipt) { r.Reused = receipts.Hash{5} }, func(q *Query) { q.Fresh = true }},
+		"repeated, and young results are asked for": {func(r *receipts.Receipt) { r.Reused = receipts.Hash{5} }, func(q *Query) { q.MaxAge = 2 * time.Hour }},
+		"of the future": {func(r *receipts.Receipt) { r.Timestamp.Time = noon.Add(2 * time.Hour) }, func(q *Query) { q.MaxAge = 2 * time.Hour }},
+		"in place, and clean checkouts are asked for": {func(*receipts.Receipt) {}, func(q *Query) { q.Clean = true }},
+	} {
+		for _, refused := range []bool{false, true} {
+			m := newMaker(t)
+			clean := func(r *receipts.Receipt) { r.Clean = &receipts.Clean{} }
+			own, want := clean, Verified
+			if refused {
+				own, want = c.control, Missing
+			}
+			m.receipt(control(receipts.Noticed), own)
+			m.gate([]receipts.Hash{m.receipt(clean)})
+			if res := ask(t, m.open(Options{}), asked(strict, c.ask, func(q *Query) { q.ChecksTested = true })); res.Verdict != want {
+				t.Errorf("%s %t: %s\nwant %s", name, refused, told(res), want)
+			}
+		}
+	}
+}
+
 // TestControlLevel: a control below the level that is asked for says nothing of a check.
 func TestControlLevel(t *testing.T) {
 	boss, keys := newSigner(t)

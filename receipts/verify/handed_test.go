@@ -36,6 +36,20 @@ func TestHandedUnsigned(t *testing.T) {
 	}
 }
 
+// TestHandedAbove: the checkpoint that covers a worker's receipts covers none that came after it.
+func TestHandedAbove(t *testing.T) {
+	crew, keys := newSigner(t)
+	g, err := crew.Sign(origin, receipts.Hash{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq, fault := range map[int64]bool{4: false, 5: true} {
+		if text := (Coverage{"boss+00000001": 5}).Fault(keys, seq, g, "boss", g.ID(), true); (text != "") != fault {
+			t.Errorf("record %d, of 5 that are covered: %q", seq, text)
+		}
+	}
+}
+
 // TestHanded has a worker sign a receipt, and the orchestrator the rest, and the checkpoint: it is covered by that, and a receipt of a worker
 // behind it is not, nor one that the other key has signed of an attempt of its own.
 func TestHanded(t *testing.T) {

@@ -74,6 +74,17 @@ func TestExecutableOfAKey(t *testing.T) {
 	}
 }
 
+// TestFailedAside: what failed on the tree and is not required is named, and refuses nothing.
+func TestFailedAside(t *testing.T) {
+	m := newMaker(t)
+	m.gate([]receipts.Hash{m.receipt()})
+	m.receipt(of("vet"), failing)
+	res := ask(t, m.open(Options{}), asked())
+	if res.Verdict != Verified || !strings.Contains(strings.Join(res.Notes, "\n"), "which is not required, failed on this tree") {
+		t.Errorf("%s, %q", told(res), res.Notes)
+	}
+}
+
 // TestOrderOfFailures names the lines that failed in their order, whatever that of their records and commands, and what else is missing after them.
 func TestOrderOfFailures(t *testing.T) {
 	m := newMaker(t)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -109,6 +110,10 @@ func TestLastWord(t *testing.T) {
 		{"killed before", func(m *maker) { m.receipt(killed); m.receipt(killed); pass(m) }, Verified, Verified, 0, 2, 0, nil},
 		{"failed after", func(m *maker) { pass(m); m.receipt(failing) }, Failed, Failed, 0, 0, 0, nil},
 		{"failed after, in another environment", func(m *maker) { pass(m); m.receipt(failing, environment) }, Failed, Failed, 0, 0, 0, nil},
+		{"failed after, and recorded before, by runs whose beginnings nobody knows", func(m *maker) {
+			m.receipt(failing, func(r *receipts.Receipt) { r.Run, r.Timestamp.Time = "r-9", noon.Add(time.Minute) })
+			pass(m)
+		}, Failed, Failed, 0, 0, 0, nil},
 		{"killed after", func(m *maker) { pass(m); m.receipt(killed) }, Verified, Verified, 0, 1, 0, nil},
 		{"only failed", func(m *maker) { m.receipt(failing) }, Failed, Failed, 0, 0, 0, nil},
 		{"failed between two passes", func(m *maker) {
@@ -209,6 +214,15 @@ func TestLastWord(t *testing.T) {
 			m.receipt(of("vet"), changes(treeB, treeC), func(r *receipts.Receipt) { r.Run, r.Attempt = "r-0", 2 })
 			pass(m)
 		}, Verified, Verified, 0, 0, 0, nothing},
+		{"another line failed, and its pass before that was repeated in a run that began since", func(m *maker) {
+			in := func(run string) func(*receipts.Receipt) { return func(r *receipts.Receipt) { r.Run = run } }
+			m.run("r-0")
+			first := m.receipt(of("vet"), in("r-0"))
+			m.receipt(of("vet"), failing, in("r-9"))
+			m.run("r-2")
+			m.receipt(of("vet"), in("r-2"), func(r *receipts.Receipt) { r.Reused = first })
+			pass(m)
+		}, Failed, Failed, 0, 0, 0, nothing},
 		{"another line failed, and its command passed under no binding", func(m *maker) {
 			m.receipt(of("vet"), failing)
 			m.receipt(of("vet"), func(r *receipts.Receipt) { r.Binding = "" })
@@ -340,12 +354,21 @@ func TestUnfinished(t *testing.T) {
 			m.run("r-2", func(r *receipts.Run) { r.Tree = &receipts.Tree{Tree: treeB.Tree, Bytes: treeA.Bytes} })
 		}, stopped},
 		{"begun again by nobody's signature, which takes nobody's place", func(m *maker) { m.run("r-2"); m.sign = nil; m.run("r-2") }, stopped},
+		{"begun by nobody's signature before it begins", func(m *maker) { m.sign = nil; m.run("r-2"); m.sign = boss; m.run("r-2") }, stopped},
 		{"begun by nobody's signature", func(m *maker) { m.sign = nil; m.run("r-2") }, ""},
 		{"begun by a line, which is signed", func(m *maker) {
 			m.sign = nil
 			m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
 			m.sign = boss
 			m.receipt(of("vet"))
+		}, stopped},
+		{"begun by a line, and a gate in its name after the line, neither signed", func(m *maker) {
+			m.sign = nil
+			m.run("r-2", func(r *receipts.Run) { r.Parent = "r-1/1" })
+			m.sign = boss
+			m.receipt(of("vet"))
+			m.sign = nil
+			m.gate([]receipts.Hash{}, func(g *receipts.Gate) { g.Run, g.Final = "r-2", false })
 		}, stopped},
 		{"begun by a line, without its files", func(m *maker) {
 			m.sign = nil
@@ -364,6 +387,7 @@ func TestUnfinished(t *testing.T) {
 			m.gate([]receipts.Hash{m.receipt(second)}, func(g *receipts.Gate) { g.Run = "r-2" })
 		}, ""},
 		{"all that was planned ran", func(m *maker) { m.run("r-2"); m.receipt(second) }, ""},
+		{"of a control that noticed nothing", func(m *maker) { m.run("r-2"); m.receipt(second, control("blind")) }, ""},
 		{"a gate in its name that nobody signed", func(m *maker) {
 			m.run("r-2")
 			m.sign = nil

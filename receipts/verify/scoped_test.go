@@ -3,7 +3,6 @@ package verify
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -116,6 +115,20 @@ func TestScoped(t *testing.T) {
 			m.receipt(of("more"), on(treeC), failing)
 		}, func(q *Query) { q.Scopes.Rest = func([]string) receipts.Hash { return rest } }, Stale},
 		{"whose checks are to be tested", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.ChecksTested = true }, Stale},
+		{"whose checks were tested on the files of each gate", func(m *maker) {
+			m.receipt(about(lintFiles), control(receipts.Noticed))
+			m.receipt(of("vet"), about(vetBefore), control(receipts.Noticed))
+			m.receipt(of("vet"), on(treeB), about(vetFiles), control(receipts.Noticed))
+			m.full()
+			m.since()
+		}, func(q *Query) { q.ChecksTested = true }, Stale},
+		{"of which only built-ins are about the present files, and clean checkouts are asked for", func(m *maker) {
+			clean := func(r *receipts.Receipt) { r.Clean = &receipts.Clean{} }
+			builtin := func(r *receipts.Receipt) { r.Kind = "builtin" }
+			m.full(clean)
+			m.gate([]receipts.Hash{m.receipt(on(treeB), about(lintFiles), builtin), m.receipt(of("vet"), on(treeB), about(vetFiles), builtin),
+				m.receipt(of("more"), on(treeB), clean)}, apart, over(treeB), beside(rest))
+		}, func(q *Query) { q.Clean = true }, Stale},
 		{"beside a gate over the present files that is of other lines", func(m *maker) {
 			m.full()
 			m.since()
@@ -203,6 +216,11 @@ func TestScoped(t *testing.T) {
 		{"an unnamed file changed", func(m *maker) { m.full(); m.since() }, func(q *Query) {
 			q.Scopes.Rest = func([]string) receipts.Hash { return receipts.Hash{9} }
 		}, Stale},
+		{"no digest of the unnamed files in either", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt(about(lintFiles)), m.receipt(of("vet"), about(vetBefore))})
+			m.since()
+			m.gate([]receipts.Hash{m.receipt(on(treeB), about(lintFiles))}, apart, over(treeB))
+		}, func(q *Query) { q.Scopes.Rest = func([]string) receipts.Hash { return receipts.Hash{} } }, Stale},
 		{"no digest of the unnamed files", func(m *maker) {
 			m.gate([]receipts.Hash{m.receipt(about(lintFiles)), m.receipt(of("vet"), about(vetBefore))})
 			m.since()
@@ -274,6 +292,11 @@ func TestScoped(t *testing.T) {
 			m.receipt(of("lint"), failing, on(treeC), about(receipts.Hash{}))
 			m.since()
 		}, nil, Stale},
+		{"a failure that changed the named files", func(m *maker) {
+			m.full()
+			m.since()
+			m.receipt(of("vet"), failing, changes(treeC, treeA), about(vetFiles))
+		}, nil, Stale},
 		{"a failure of another line, on files that it names", func(m *maker) {
 			m.full()
 			m.since()
@@ -316,9 +339,22 @@ func TestScoped(t *testing.T) {
 		}, func(q *Query) {
 			q.Require, q.Env = asked().Require, map[string]string{"check_less": "a"}
 		}, Scoped},
+		{"a failure of it before, under another binding, which sets other variables", func(m *maker) {
+			m.receipt(failing, on(treeB), func(r *receipts.Receipt) { r.Binding = "check_less" })
+			m.full()
+			m.since()
+		}, func(q *Query) {
+			q.Strict, q.Require, q.Env = true, asked().Require, map[string]string{"check_less": "a"}
+		}, Scoped},
 		{"a failure that was accepted", func(m *maker) {
 			m.full()
 			m.accept(m.receipt(of("vet"), failing, on(treeC), about(vetFiles)))
+			m.since()
+		}, nil, Scoped},
+		{"a failure between two passes", func(m *maker) {
+			m.full()
+			m.since()
+			m.receipt(of("vet"), failing, on(treeC), about(vetFiles))
 			m.since()
 		}, nil, Scoped},
 		{"a failure, and a pass after it", func(m *maker) {
@@ -467,6 +503,22 @@ func TestScopedCounts(t *testing.T) {
 	}
 }
 
+// TestScopedLevel: the level is that of the least of the passes, and not that of the full run alone.
+func TestScopedLevel(t *testing.T) {
+	boss, keys := newSigner(t)
+	for want, since := range map[int]*receipts.Signer{receipts.LevelKey: boss, receipts.LevelHash: nil} {
+		m := newMaker(t)
+		m.sign = boss
+		m.full()
+		m.sign = since
+		m.since()
+		m.signCheckpoint(boss)
+		if res := ask(t, m.open(Options{Keys: keys}), scopedQuery()); res.Verdict != Scoped || res.Level != want {
+			t.Errorf("%s, L%d; want L%d", told(res), res.Level, want)
+		}
+	}
+}
+
 // TestScopedIsNoGate: neither a record by its name nor a consumption is answered so.
 func TestScopedIsNoGate(t *testing.T) {
 	m := newMaker(t)
@@ -501,66 +553,6 @@ func TestScopedKept(t *testing.T) {
 		res := ask(t, m.open(Options{Kept: &c.kept}), scopedQuery())
 		if res.Verdict != Scoped || res.Kept != c.want || res.Since != 1 {
 			t.Errorf("of %d records: kept %v, %d since, %s", c.kept.Count, res.Kept, res.Since, told(res))
-		}
-	}
-}
-
-// TestStanding says which lines need not run.
-func TestStanding(t *testing.T) {
-	lint := asked().Require[0]
-	vet := Requirement{Binding: "check_vet", Command: receipts.CommandHash([]string{"vet"})}
-	for _, c := range []struct {
-		name  string
-		log   func(m *maker)
-		lines []Requirement
-		base  bool
-		want  []bool
-	}{
-		{"one has changed", func(m *maker) { m.full() }, []Requirement{lint, vet}, true, []bool{true, false}},
-		{"it ran since", func(m *maker) { m.full(); m.since() }, []Requirement{lint, vet}, true, []bool{true, true}},
-		{"and failed then", func(m *maker) {
-			m.full()
-			m.since()
-			m.receipt(of("vet"), failing, on(treeC), about(vetFiles))
-		}, []Requirement{lint, vet}, true, []bool{true, false}},
-		{"a line that the full run had not", func(m *maker) { m.full() }, []Requirement{lint, {Binding: "x"}}, false, []bool{false, false}},
-		{"no full run", func(m *maker) { m.since() }, []Requirement{vet}, false, []bool{false}},
-	} {
-		m := newMaker(t)
-		c.log(m)
-		st, err := m.open(Options{}).Standing(scopedQuery(), c.lines)
-		if err != nil || (st.Gate != nil) != c.base || st.Near != nil || !slices.Equal(st.Passed, c.want) {
-			t.Errorf("%s: %v, %+v; want %v", c.name, err, st, c.want)
-		}
-	}
-}
-
-// TestStandingNear says why the newest full run of some lines counts for nothing.
-func TestStandingNear(t *testing.T) {
-	vet := Requirement{Binding: "check_vet", Command: receipts.CommandHash([]string{"vet"})}
-	for name, c := range map[string]struct {
-		log  func(m *maker)
-		q    func(q *Query)
-		near bool
-		why  string
-	}{
-		"none":                              {func(m *maker) { m.since() }, nil, false, ""},
-		"of other rules":                    {func(m *maker) { m.full() }, func(q *Query) { q.Matrix = receipts.Hash{9} }, false, ""},
-		"a file that no line names changed": {func(m *maker) { m.full() }, func(q *Query) { q.Scopes.Rest = func([]string) receipts.Hash { return receipts.Hash{1} } }, true, ""},
-		"other inputs": {func(m *maker) {
-			m.full(func(r *receipts.Receipt) { r.Inputs = receipts.Hash{1} })
-		}, func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": {2}, "check_vet": {2}} }, true, "as `inputs` are not those that it ran with"},
-		"another line failed": {func(m *maker) { m.full(); m.receipt(of("other"), failing) }, nil, true, "failed on this tree"},
-	} {
-		m := newMaker(t)
-		c.log(m)
-		q := scopedQuery()
-		if c.q != nil {
-			c.q(&q)
-		}
-		st, err := m.open(Options{}).Standing(q, []Requirement{vet})
-		if err != nil || st.Gate != nil || (st.Near != nil) != c.near || !strings.Contains(st.Why, c.why) || c.why == "" && st.Why != "" {
-			t.Errorf("%s: %v, %+v; want %q", name, err, st, c.why)
 		}
 	}
 }
