@@ -71,6 +71,7 @@ func TestForeign(t *testing.T) {
 		"the content of another matrix": {value, rulesOf(in(root), "routing.toml=weak"), script, "a/routing.toml", false},
 		"another script":                {value, rulesOf(in(root), "routing.toml=inner"), scriptOf(script.Path, "x"), "a/quality.dlct", false},
 		"extended, pinned":              {value, rulesOf(in(root), "routing.toml=inner", "more.toml=x", "t.sh=x"), script, "a/more.toml a/t.sh", false},
+		"one by two ways":               {value, rulesOf(in(root), "more.toml=x", "./more.toml=y"), script, "a/more.toml", false},
 		"one that was not there":        {value, rulesOf(in(root), "routing.toml=inner", "none.toml="), script, "a/none.toml", false},
 		"outside":                       {value, rulesOf(filepath.Join(dir, "other"), "routing.toml=inner"), script, "../other/routing.toml", false},
 		"by a link":                     {value, rulesOf(in(link), "routing.toml=inner"), scriptOf(filepath.Join(link, "a", "quality.dlct"), "script"), "", false},
@@ -78,6 +79,7 @@ func TestForeign(t *testing.T) {
 		"in another checkout":           {policy.Outer(outer, moved), rulesOf(in(root), "routing.toml=inner"), plan.Script{Name: "-e"}, "../p/a/routing.toml", false},
 		"standard input":                {value, rulesOf(in(root), "routing.toml=inner"), plan.Script{Name: "-"}, "", true},
 		"no digest":                     {value, rulesOf(in(root), "routing.toml=inner"), plan.Script{Path: script.Path, SHA256: "x"}, "", true},
+		"a short digest":                {value, rulesOf(in(root), "routing.toml=inner"), plan.Script{Path: script.Path, SHA256: "00"}, "", true},
 		"not of a run":                  {"yes", rulesOf(in(root), "routing.toml=inner"), script, "", true},
 		"no folder":                     {":", rulesOf(in(root), "routing.toml=inner"), script, "", true},
 		"no rules":                      {":" + root, rulesOf(in(root), "routing.toml=inner"), script, "a/routing.toml a/quality.dlct", false},
@@ -103,10 +105,10 @@ func TestOuterBound(t *testing.T) {
 	if len(value) > 64<<10 {
 		t.Errorf("%d bytes", len(value))
 	}
-	if names, _, err := policy.Foreign(value, rulesOf(root, files[:100]...), plan.Script{Name: "-e"}); len(names) > 0 || err != nil {
+	if names, _, err := policy.Foreign(value, rulesOf(root, files[:1024]...), plan.Script{Name: "-e"}); len(names) > 0 || err != nil {
 		t.Errorf("the first are not known: %q, %v", names, err)
 	}
-	if names, _, err := policy.Foreign(value, rulesOf(root, files[4000]), plan.Script{Name: "-e"}); err == nil {
+	if names, _, err := policy.Foreign(value, rulesOf(root, files[1024]), plan.Script{Name: "-e"}); err == nil {
 		t.Errorf("the last are said to be known or not: %q", names)
 	}
 }

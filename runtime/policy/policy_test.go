@@ -421,6 +421,9 @@ func TestPinOfOthers(t *testing.T) {
 			if _, err := state(t, m, ""); err == nil || !strings.Contains(err.Error(), "others may write "+path) {
 				t.Errorf("%s, %o: %v", path, bit, err)
 			}
+			if _, err := pin.Save(); path != file && err == nil {
+				t.Errorf("%s, %o: a pin is kept there", path, bit)
+			}
 			if err := os.Chmod(path, info.Mode().Perm()); err != nil {
 				t.Fatal(err)
 			}
@@ -575,6 +578,7 @@ func TestPinOutside(t *testing.T) {
 		{"true", "rm shared", "../shared is not what"},
 		{"true", "rm shared; mkfifo shared", "../shared is not what"},
 		{"true", "echo >gone", "../gone is not what"},
+		{"true", "mkfifo gone", "../gone is not what"},
 		{"true", "cp shared x; rm shared; mkdir shared; mv x shared/below", "../shared is not what"},
 		{"rm shared; mkfifo shared", "true", ""},
 	} {
@@ -668,6 +672,15 @@ func TestPinAndLinks(t *testing.T) {
 	if there, err := Remove(other); !there || err != nil {
 		t.Errorf("%v, %v", there, err)
 	}
+	kept, err := path(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, dir, "ln -s /nowhere "+kept)
+	if !IsPinned(other) {
+		t.Error("a pin that is a link to nothing is there, and is said not to be")
+	}
+	sh(t, dir, "rm "+kept)
 	sh(t, filepath.Dir(dir), "ln -sfn "+dir+".copy "+other)
 	if p, err := Load(other); p != nil || err != nil || IsPinned(other) {
 		t.Errorf("after its pin was removed: %v, %v, pinned %v", p, err, IsPinned(other))
