@@ -126,7 +126,7 @@ func (s *Session) nested(n int64, g receipts.GateRequest, records []*receipts.En
 				taken[h] = true
 			}
 		case *receipts.Receipt:
-			if b.Run != g.Run && !b.Apart {
+			if b.Run != g.Run {
 				runs[b.Run], steps[stepOf(b)] = true, true
 			}
 		}
@@ -287,9 +287,6 @@ func (s *Session) startedRuns(e *receipts.Entry) bool {
 // what came after that.
 func (s *Session) ownRuns(e *receipts.Entry) (list []receipts.Hash) {
 	r := receipt(e)
-	if r.Apart {
-		return nil // of an agent only what it handed back counts
-	}
 	last := s.passes(nil, e.Level, "").within.of(r.Run).last
 	below := s.below(max(last, e.Seq)+1, map[string]bool{r.Run: true}, e.Level, func(parent string) bool { return parent == stepOf(r) })
 	for _, e := range below {
