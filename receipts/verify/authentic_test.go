@@ -550,6 +550,26 @@ func TestBundleUncovered(t *testing.T) {
 	}
 }
 
+// TestBundleOfAnotherStore: a checkpoint that a key signed of another store, with the same records, is not of the log of the bundle.
+func TestBundleOfAnotherStore(t *testing.T) {
+	boss, keys := newSigner(t)
+	for origin, ok := range map[string]bool{origin: true, "dialect/other": false} {
+		m := newMaker(t)
+		m.gate([]receipts.Hash{m.receipt()})
+		h := m.head()
+		b := m.bundle(h.Text(), 0)
+		h.Origin = origin
+		note, err := boss.SignCheckpoint(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Signed = []receipts.Consistency{{Checkpoint: string(note)}}
+		if _, err := OfBundle(b, keys, nil); (err == nil) != ok {
+			t.Errorf("%s: %v", origin, err)
+		}
+	}
+}
+
 // TestBundleNamesOthers has so many failures name keys that a gate cannot name them all: a bundle that may lack one answers no.
 func TestBundleNamesOthers(t *testing.T) {
 	ann, annKeys := newSigner(t)

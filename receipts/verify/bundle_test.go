@@ -3,6 +3,7 @@ package verify
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,7 @@ func TestBundle(t *testing.T) {
 		"another body":    func(b *receipts.Bundle) { b.Records[1].Body = string(recs[5].Body) },
 		"another place":   func(b *receipts.Bundle) { b.Records[1].Seq = 5 },
 		"out of order":    func(b *receipts.Bundle) { b.Records[0], b.Records[1] = b.Records[1], b.Records[0] },
+		"a record twice":  func(b *receipts.Bundle) { b.Records = slices.Insert(b.Records, 1, b.Records[0]) },
 		"a flipped proof": func(b *receipts.Bundle) { b.Records[2].Proof[0][7] ^= 1 },
 		"a short proof":   func(b *receipts.Bundle) { b.Records[2].Proof = b.Records[2].Proof[1:] },
 		"an endless log": func(b *receipts.Bundle) {

@@ -73,8 +73,9 @@ func TestCleanInner(t *testing.T) {
 		inPlace  int
 		failures int
 	}{
-		"below the line":      {clean, "r-1/1", Failed, 0, 1},
-		"in a run of its own": {clean, "", Verified, 1, 0},
+		"below the line":        {clean, "r-1/1", Failed, 0, 1},
+		"below a line in place": {func(*receipts.Receipt) {}, "r-1/1", Missing, 1, 0},
+		"in a run of its own":   {clean, "", Verified, 1, 0},
 	} {
 		m := newMaker(t)
 		m.run("r-2", func(r *receipts.Run) { r.Parent = c.below })

@@ -113,6 +113,9 @@ func TestConditions(t *testing.T) {
 		{"matrix not trusted", one(), func(q *Query) { q.Policy = "routing.toml changed" }, Policy, receipts.OtherPolicy},
 		{"matrix not trusted, and no gate", func(m *maker) { m.receipt() }, func(q *Query) { q.Policy = "routing.toml changed" }, Policy, receipts.OtherPolicy},
 		{"gate under another matrix", gate(func(g *receipts.Gate) { g.Matrix = digest }), nil, Policy, receipts.OtherPolicy},
+		{"gate under another matrix, of another tree", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt(func(r *receipts.Receipt) { r.Matrix = digest })}, func(g *receipts.Gate) { g.Matrix, g.Tree = digest, &treeB })
+		}, nil, Stale, receipts.OtherPolicy},
 		{"member under another matrix", one(func(r *receipts.Receipt) { r.Matrix = digest }), nil, Policy, receipts.OtherPolicy},
 
 		{"requirement not covered", one(), func(q *Query) { q.Require = append(q.Require, Requirement{Name: "x", Binding: "x", Command: digest}) }, Missing, receipts.NotCovered},

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -131,6 +132,13 @@ func TestDecideLastWord(t *testing.T) {
 			m.receipt(failing, func(r *receipts.Receipt) { r.Inputs = receipts.Hash{1} })
 			return []receipts.Hash{m.receipt(func(r *receipts.Receipt) { r.Inputs = receipts.Hash{2} })}
 		}, plain, "", 0, 0},
+		{"before, which retries permit", func(m *maker) []receipts.Hash { m.receipt(failing); return []receipts.Hash{m.receipt()} },
+			func(g *receipts.GateRequest) { g.Retries = map[string]bool{"check_lint": true} }, "", 1, 0},
+		{"before, which retries do not permit a pass by nobody's signature", func(m *maker) []receipts.Hash {
+			m.receipt(failing)
+			m.sign = nil
+			return []receipts.Hash{m.receipt()}
+		}, func(g *receipts.GateRequest) { g.Retries = map[string]bool{"check_lint": true} }, receipts.FlakyPass, 1, 0},
 		{"before, on the same bytes of another git tree", func(m *maker) []receipts.Hash {
 			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace.Before.Tree = treeB.Tree })
 			return []receipts.Hash{m.receipt()}
@@ -256,6 +264,74 @@ func TestGather(t *testing.T) {
 	}
 }
 
+// TestGatherElsewhere: a receipt of the command in another directory is not of what is required, and is not said to be.
+func TestGatherElsewhere(t *testing.T) {
+	m := newMaker(t)
+	h := m.receipt(func(r *receipts.Receipt) { r.Dir = receipts.Text("a") })
+	g := requestFor()
+	refused := m.open(Options{}).Gather(&g, asked(), h.String())
+	if len(refused) != 1 || !strings.Contains(refused[0].Message, "none of the receipts is of its command") {
+		t.Error(refused)
+	}
+}
+
+// TestUnsettled asks which pending receipts a record of a level can settle.
+func TestUnsettled(t *testing.T) {
+	boss, keys := newSigner(t)
+	key, none := receipts.LevelKey, receipts.LevelHash
+	for _, c := range []struct {
+		name    string
+		pending *receipts.Signer
+		by      []*receipts.Signer // who settled it
+		level   int
+		ok      bool
+	}{
+		{"not settled", boss, nil, none, true},
+		{"settled by a key", boss, []*receipts.Signer{boss}, key, false},
+		{"settled by nobody's signature, and again so", boss, []*receipts.Signer{nil}, none, false},
+		{"settled by nobody's signature, and then by a key", boss, []*receipts.Signer{nil}, key, true},
+		{"not signed, settled so, and then by a key", nil, []*receipts.Signer{nil}, key, false},
+	} {
+		m := newMaker(t)
+		m.sign = c.pending
+		h := m.receipt(func(r *receipts.Receipt) { r.Status = receipts.Pending })
+		for _, by := range c.by {
+			m.sign = by
+			m.add(&receipts.Settlement{Version: 1, Receipt: h, Status: receipts.Succeeded, By: "x", Timestamp: m.now()})
+		}
+		m.signCheckpoint(boss)
+		if d, err := m.open(Options{Keys: keys}).Unsettled(h.String(), c.level); err != nil || d.Passed() != c.ok {
+			t.Errorf("%s: %v, %v", c.name, d.Refusals, err)
+		}
+	}
+	m := newMaker(t)
+	passed := m.receipt()
+	for id, want := range map[receipts.Hash]receipts.Reason{passed: receipts.Repeated, m.gate([]receipts.Hash{passed}): receipts.NotReceipt} {
+		if d, err := m.open(Options{}).Unsettled(id.String(), none); err != nil || d.Passed() || d.Refusals[0].Reason != want {
+			t.Errorf("%v, %v; want %s", d.Refusals, err, want)
+		}
+	}
+}
+
+// TestOtherSettled: of attempts that a record below the level settled, a gate counts those whose settlement names a key.
+func TestOtherSettled(t *testing.T) {
+	boss, keys := newSigner(t)
+	for signer, want := range map[string]int{"": 0, "zed+12345678": 1} {
+		m := newMaker(t)
+		m.sign = boss
+		h := m.receipt(func(r *receipts.Receipt) { r.Run, r.Status = "r-0", receipts.Pending })
+		m.sign = nil
+		m.add(&receipts.Settlement{Version: 1, Receipt: h, Status: receipts.StatusFailed, By: "ci", Timestamp: m.now(), Signer: signer})
+		m.sign = boss
+		g := requestFor(m.receipt())
+		g.Level = receipts.LevelKey
+		m.signCheckpoint(boss)
+		if d := m.decide(Options{Keys: keys}, g); !d.Passed() || d.OtherSettled != want {
+			t.Errorf("settled by %q: %d, %v", signer, d.OtherSettled, d.Refusals)
+		}
+	}
+}
+
 // TestPassed asks what `run --reuse` may repeat.
 func TestPassed(t *testing.T) {
 	for _, tt := range []struct {
@@ -348,6 +424,11 @@ func TestConsumed(t *testing.T) {
 	noTree := func(q *Query) { q.Tree = nil }
 	if d, _ := decide(asked(nothing, noTree, func(q *Query) { q.Outside = true }), bare.String()); !d.Passed() {
 		t.Errorf("a leaf without a tree, outside of any project: %v", d.Refusals)
+	}
+	settled := m.receipt(of("vet"), func(r *receipts.Receipt) { r.Status, r.Workspace.Still = receipts.Pending, false })
+	m.add(&receipts.Settlement{Version: 1, Receipt: settled, Status: receipts.Succeeded, By: "x", Timestamp: m.now()})
+	if d, _ := decide(asked(nothing), settled.String()); !d.Passed() {
+		t.Errorf("a leaf whose files nobody looked at, and that somebody settled: %v", d.Refusals)
 	}
 	refused := func(name string, want receipts.Reason, d receipts.Decision, all []receipts.Hash) {
 		t.Helper()

@@ -142,3 +142,30 @@ func TestCountedBound(t *testing.T) {
 		}
 	}
 }
+
+// TestGateByID names a receipt as a gate is named.
+func TestGateByID(t *testing.T) {
+	m := newMaker(t)
+	h := m.receipt()
+	s := m.open(Options{})
+	if e, err := s.Entry(receipts.GateID(h)); err == nil {
+		t.Errorf("%s is found as a gate", e.SHA)
+	}
+	if e, err := s.Entry(h.String()); err != nil || e.SHA != h {
+		t.Error(e.SHA, err)
+	}
+}
+
+// TestSettledBelow: an attempt below the level that is asked for is left aside, whatever somebody says that it came to.
+func TestSettledBelow(t *testing.T) {
+	boss, keys := newSigner(t)
+	m := newMaker(t)
+	h := m.receipt(func(r *receipts.Receipt) { r.Run, r.Status = "r-0", receipts.Pending })
+	m.add(&receipts.Settlement{Version: 1, Receipt: h, Status: receipts.StatusFailed, By: "x", Timestamp: m.now()})
+	m.sign = boss
+	m.gate([]receipts.Hash{m.receipt()})
+	m.signCheckpoint(boss)
+	if res := ask(t, m.open(Options{Keys: keys}), asked(strict, signed)); res.Verdict != Verified || res.Early != 0 {
+		t.Errorf("%s, %d ended early", told(res), res.Early)
+	}
+}

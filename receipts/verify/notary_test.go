@@ -153,6 +153,22 @@ func TestNotary(t *testing.T) {
 		}
 	}
 
+	m, key = aSession(t, boss, nil, nothing)
+	m.add(&receipts.Closing{Version: 1, Session: "of others", Count: int64(len(m.log.recs)), Timestamp: m.now(), Signer: key.ID()})
+	m.signCheckpoint(key)
+	var cut *CutError
+	if res, err := judge(m, notaries); !errors.As(err, &cut) {
+		t.Errorf("a closing of another session: %v, %v", told(res), err)
+	}
+	// 17: nothing comes before what a session rests on.
+	m, key = aSession(t, boss, nil, nothing)
+	m.again(append([]Raw{m.log.recs[1], m.log.recs[0]}, m.log.recs[2:]...))
+	m.closing(key, int64(len(m.log.recs)))
+	m.signCheckpoint(key)
+	if res, err := judge(m, notaries); err != nil || res.Verdict == Verified {
+		t.Errorf("a pass before the statement: %v, %v", told(res), err)
+	}
+
 	// 19: out of reach of who asked.
 	for name, c := range map[string]struct {
 		pass func(*receipts.Receipt)
@@ -180,5 +196,14 @@ func TestNotary(t *testing.T) {
 	m.signCheckpoint(key)
 	if res, err := judge(m, notaries); err != nil || res.Verdict != Failed {
 		t.Errorf("failed afterwards with a shared tree: %v, %v", told(res), err)
+	}
+}
+
+// TestHeld: what ran in the working tree has no level of a notary, whether it passed or may be settled as a pass; a failure has.
+func TestHeld(t *testing.T) {
+	for status, want := range map[receipts.Status]int{receipts.Succeeded: receipts.LevelKey, receipts.Pending: receipts.LevelKey, receipts.StatusFailed: receipts.LevelNotary} {
+		if got := held(receipts.LevelNotary, &receipts.Receipt{Kind: "process", Status: status}); got != want {
+			t.Errorf("%s: L%d, want L%d", status, got, want)
+		}
 	}
 }
