@@ -7,7 +7,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// TestAround asks what a bundle of a gate needs beside its members, for whoever will ask: with any keys, at any level, and about clean checkouts.
+// TestAround asks what a bundle of a gate needs beside its members, for a reader who may ask with any keys, at any level, and about clean checkouts.
 func TestAround(t *testing.T) {
 	boss, _ := newSigner(t)
 	in := func(run string) func(*receipts.Receipt) { return func(r *receipts.Receipt) { r.Run = run } }

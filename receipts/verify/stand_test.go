@@ -155,7 +155,7 @@ func TestUnknownBeginning(t *testing.T) {
 	}
 }
 
-// TestOuterDeep: what a run comes to that lies some runs below a line is said to be of that line.
+// TestOuterDeep: a verdict names the line for what a run came to that lies some runs below it.
 func TestOuterDeep(t *testing.T) {
 	const depth = 8
 	m := newMaker(t)
