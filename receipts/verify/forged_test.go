@@ -152,6 +152,7 @@ func TestGateOfPart(t *testing.T) {
 		"a line that was asked for":     {func(r *receipts.Run) { one(r); r.Part, r.Script.Path = true, receipts.Text("q.dlct") }, in(none), nothing, Missing},
 		"of a text of one line":         {func(r *receipts.Run) { one(r); r.Part, r.Script.Path = true, receipts.Datum{} }, in(none), nothing, Verified},
 		"of a line that goes on":        {two, nil, nothing, Verified},
+		"of more than is listed":        {func(r *receipts.Run) { one(r); r.More = 1 }, in(none), nothing, Missing},
 		"the only line, or exec":        {one, in(none), nothing, Verified},
 		"of what is not known":          {nil, in(none), nothing, Verified},
 	} {

@@ -142,6 +142,9 @@ func TestInner(t *testing.T) {
 		{"inputs of another folder under the same matrix", func(m *maker) {
 			m.outer([]receipts.Hash{m.inside(m.receipt(started, func(r *receipts.Receipt) { r.Matrix, r.Inputs = matrix, receipts.Hash{1} }))})
 		}, func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": {2}} }, Verified, ""},
+		{"inputs of the same folder under another matrix", func(m *maker) {
+			m.outer([]receipts.Hash{m.inside(m.receipt(started, func(r *receipts.Receipt) { r.Place, r.Inputs = receipts.Datum{}, receipts.Hash{1} }))})
+		}, func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": {2}} }, Verified, ""},
 		{"inputs of the same folder under the same matrix", func(m *maker) {
 			h := m.receipt(started, func(r *receipts.Receipt) { r.Matrix, r.Place, r.Inputs = matrix, receipts.Datum{}, receipts.Hash{1} })
 			m.outer([]receipts.Hash{m.inside(h)})

@@ -169,3 +169,12 @@ func TestSettledBelow(t *testing.T) {
 		t.Errorf("%s, %d ended early", told(res), res.Early)
 	}
 }
+
+// TestAmong: a tree without a digest is not among any trees, as nobody knows what its files were.
+func TestAmong(t *testing.T) {
+	for name, tree := range map[string]receipts.Tree{"none": {}, "known": treeA} {
+		if got := among(map[receipts.Tree]bool{tree: true}, tree); got != (name == "known") {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

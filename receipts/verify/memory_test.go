@@ -412,3 +412,22 @@ func TestAskReadsLittle(t *testing.T) {
 		t.Errorf("%s, of %d records", told(res), len(s.entries))
 	}
 }
+
+// TestMemoryStrange: a record that is not of the strict form and names a signer does not stand before the last one that this signer has signed.
+func TestMemoryStrange(t *testing.T) {
+	boss, keys := newSigner(t)
+	m := newMaker(t)
+	m.sign = boss
+	m.gate([]receipts.Hash{m.receipt()})
+	m.signCheckpoint(boss)
+	odd := bytes.Replace(m.log.recs[0].Body, []byte("{"), []byte(`{"odd":1,`), 1)
+	m.put(Raw{Seq: 2, Kind: m.log.recs[0].Kind, Body: odd})
+	f := memoryFile(t)
+	o := Options{Keys: keys}
+	if s := m.remember(f, o); len(s.Problems()) > 0 || s.index.at(2).signer != s.index.at(0).signer {
+		t.Fatalf("%v; the record does not name the signer", s.Problems())
+	}
+	m.log.note = nil
+	o.Memory = recollect(t, f)
+	wantProblem(t, "without its checkpoint", m.open(o), "no signed checkpoint covers it")
+}

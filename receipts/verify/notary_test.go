@@ -187,6 +187,20 @@ func TestNotary(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, told(res), err)
 		}
 	}
+	// Which executable ran in the working tree says nothing of the one in a clean checkout.
+	file := func(n byte) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) {
+			r.Executable = &receipts.File{Path: receipts.Text("/bin/lint"), SHA256: receipts.Hash{n}}
+		}
+	}
+	m, key = aSession(t, boss, nil, file(1))
+	m.receipt(file(2))
+	m.gate([]receipts.Hash{m.receipt(file(1), func(r *receipts.Receipt) { r.Clean = &receipts.Clean{} })}, func(g *receipts.Gate) { g.Level = receipts.LevelNotary })
+	m.closing(key, int64(len(m.log.recs)))
+	m.signCheckpoint(key)
+	if res, err := judge(m, notaries); err != nil || res.Verdict != Verified || strings.Contains(strings.Join(res.Notes, "\n"), "the executable of") {
+		t.Errorf("another executable in the working tree: %v, %v, %q", told(res), err, res.Notes)
+	}
 	// A failure counts wherever it happened.
 	m, key = aSession(t, boss, nil, nothing)
 	m.receipt(failing, func(r *receipts.Receipt) {

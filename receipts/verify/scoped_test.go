@@ -195,6 +195,12 @@ func TestScoped(t *testing.T) {
 			m.receipt(unbound, failing, on(treeC))
 			m.since()
 		}, nil, Stale},
+		{"a later full run whose line failed before it passed, and the question is strict", func(m *maker) {
+			m.full()
+			m.receipt(failing, on(treeC), about(receipts.Hash{9}))
+			m.gate([]receipts.Hash{m.receipt(on(treeC), about(receipts.Hash{9})), m.receipt(of("vet"), on(treeC), about(vetBefore))}, beside(rest), over(treeC))
+			m.since()
+		}, strict, Stale},
 		{"a full run on whose files another line has failed", func(m *maker) { m.full(); m.receipt(of("more"), failing); m.since() }, nil, Stale},
 		{"a full run whose lines write", func(m *maker) {
 			m.full(func(r *receipts.Receipt) { r.Workspace.After = &treeA })

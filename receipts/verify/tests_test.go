@@ -86,3 +86,20 @@ func TestTested(t *testing.T) {
 		t.Error("a gate that nobody signed is compared with")
 	}
 }
+
+// TestTestedChanged: a record that was changed is noticed where only the count of the tests before rests on it.
+func TestTestedChanged(t *testing.T) {
+	m := newMaker(t)
+	counts := func(r *receipts.Receipt) { r.Tests = &receipts.Tests{Passed: 3} }
+	old := m.gate([]receipts.Hash{m.receipt(counts, on(treeB))}, over(treeB))
+	m.gate([]receipts.Hash{m.receipt(counts)})
+	s := m.open(Options{})
+	delete(s.entries, 1)
+	m.log.reread = func(r Raw) (Raw, bool) { return r, r.Seq != 1 }
+	if s.index.at(1).sha != old {
+		t.Fatal("it is another record")
+	}
+	if res := ask(t, s, asked()); res.Verdict != Tampered {
+		t.Error(told(res))
+	}
+}
