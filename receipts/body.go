@@ -181,6 +181,11 @@ func (r *Receipt) HadInputs(inputs Hash) bool { return inputs == r.Inputs || inp
 // Looked reports whether the files were looked at when the command had ended.
 func (w *Workspace) Looked() bool { return w != nil && (w.Still || w.After != nil) }
 
+// ExactOn reports whether each tree of w that is t is exact.
+func (w *Workspace) ExactOn(t Tree) bool {
+	return w == nil || (w.Before.Exact || !w.Before.Matches(t)) && (w.After == nil || w.After.Exact || !w.After.Matches(t))
+}
+
 // A Tree is a state of the files: the git tree id that they would have if
 // committed, and a digest of their bytes.
 type Tree struct {

@@ -83,7 +83,8 @@
 // without a gate, these count: the runs that it started, and receipts of commands that failed, or were ended early, before the gate. Each
 // receipt is about the files it began with and the files it left. A receipt that does not record them is about the files of the nearest
 // enclosing line that does. A failure on the files of the gate counts even if the command passed on other files only.
-// A gate that an agent handed back has the matrix, the project and the files of the receipt of its task (TestHandedBack).
+// A gate that an agent handed back has the matrix, the project and the files of the receipt of its task (TestHandedBack), and where the query is about a
+// commit it is exact (TestHandedExact).
 //
 // Where it ran:
 //
@@ -163,6 +164,6 @@
 //  32. For 20 to 23: a command under a binding reads no files of the project except those that the binding names and
 //     those that no line names. The author of the trusted matrix says so.
 //
-// It is one package of up to 6,400 lines because all answers are of one [Session]: authenticated records must not leave it, or an
+// It is one package of up to 6,430 lines because all answers are of one [Session]: authenticated records must not leave it, or an
 // answer could rest on other bytes.
 package verify

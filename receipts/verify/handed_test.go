@@ -128,3 +128,32 @@ func TestHandedRetry(t *testing.T) {
 		}
 	}
 }
+
+// TestHandedExact has an agent test the files of a commit with something beside them that no clone has, and hand that gate back.
+func TestHandedExact(t *testing.T) {
+	rough := treeA
+	rough.Exact = false
+	for name, tt := range map[string]struct {
+		gate, line receipts.Tree
+		came       int
+		commit     bool
+		want       Verdict
+	}{
+		"exact":                    {treeA, treeA, 0, true, Verified},
+		"the gate is not":          {rough, treeA, 0, true, Stale},
+		"a line is not":            {treeA, rough, 0, true, Stale},
+		"files that came and went": {treeA, treeA, 1, true, Stale},
+		"of no commit":             {rough, rough, 0, false, Verified},
+	} {
+		m := newMaker(t)
+		back := m.gate([]receipts.Hash{m.receipt(func(r *receipts.Receipt) { r.Workspace.Before = tt.line })}, func(g *receipts.Gate) { g.Tree, g.Came = &tt.gate, tt.came })
+		over := m.gate([]receipts.Hash{m.receipt(of("agent"), func(r *receipts.Receipt) { r.Kind, r.HandedBack = "task", back })})
+		res, err := m.open(Options{}).One(asked(nothing, func(q *Query) { q.Commit = tt.commit }), over.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Verdict != tt.want {
+			t.Errorf("%s: %s\nwant %s", name, told(res), tt.want)
+		}
+	}
+}

@@ -380,6 +380,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	s.mustFollow(q, res, name)
 	q.rules(res, e.SHA, name, g.Matrix)
 	q.trees(g, res, id)
+	s.handedExact(q, g, res)
 	if x == whole {
 		q.covered(res, id)
 		s.checksTested(q, g, res)
@@ -669,8 +670,7 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 	case q.Commit:
 		// A gate over receipts of others knows the files at its own time alone.
 		for _, m := range res.Members {
-			w := receipt(m).Workspace
-			if w != nil && (!w.Before.Exact && w.Before.Matches(*g.Tree) || w.After != nil && !w.After.Exact && w.After.Matches(*g.Tree)) {
+			if !receipt(m).Workspace.ExactOn(*g.Tree) {
 				res.no(Stale, receipts.Inexact, m.SHA, "%s ran on other files than a clone of the commit has", q.describe(receipt(m)))
 			}
 		}
