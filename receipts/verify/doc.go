@@ -151,7 +151,8 @@
 //     present files itself, and the matrix from a baseline that it trusts; and the caller's
 //     working directory is in the repository that it means. Nothing changed the files while the
 //     caller read them: it reads one after another.
-//  26. If files changed while a command with the effect "write" ran, that command changed them.
+//  26. If files changed while a command with the effect "write" ran, that command changed them. New files that the last command leaves beyond the gate's tree it may
+//     have read all the same: they count as come ([receipts.Gate.Came]).
 //  27. The holder of a key signs only what it ran. Without a key anybody who can write the
 //     store, the agent included, could have made all of it: level 0 says that the records are
 //     consistent, not that they happened.

@@ -52,7 +52,7 @@ type trees struct {
 	epoch  *epoch
 	read   bool            // a reading step ran in the epoch
 	shared bool            // a group began whose members may read beside one that writes
-	came   map[string]bool // new files that came in an epoch in which a step read, or in such a group
+	came   map[string]bool // new files that came in an epoch in which a step read, or in such a group, or that a last writer left
 	err    error           // why there is no snapshot
 	rules  []plan.File     // what the matrix was loaded from
 	looks  sync.Mutex      // held while a snapshot is taken: members of a group may ask for one at the same time
@@ -85,11 +85,8 @@ func (t *trees) take(wrote bool) []workspace.Change {
 	if t.now != nil {
 		changes = workspace.Diff(t.now, s)
 		for _, c := range changes {
-			if !isReal(c) && (t.read || t.shared) && t.sees() {
-				if t.came == nil {
-					t.came = make(map[string]bool)
-				}
-				t.came[c.Path] = true
+			if !isReal(c) && (t.read || t.shared) {
+				t.comes(c.Path)
 			}
 		}
 		since := changes
@@ -112,6 +109,16 @@ func (t *trees) take(wrote bool) []workspace.Change {
 		t.epoch.tree = *t.far
 	}
 	return changes
+}
+
+// comes notes that a new file came which a step may have read, also once it is gone.
+func (t *trees) comes(path string) {
+	if t.came == nil {
+		t.came = make(map[string]bool)
+	}
+	if t.sees() {
+		t.came[path] = true
+	}
 }
 
 func treeOf(s *workspace.Snapshot) receipts.Tree {
@@ -172,6 +179,7 @@ func (t *trees) still() (changed []string, fresh bool, err error) {
 			changed = append(changed, c.Path)
 		} else {
 			fresh = true
+			t.comes(c.Path)
 		}
 	}
 	return changed, t.sees() && (fresh || s.Written), nil
@@ -235,7 +243,9 @@ func (t *trees) gate() (tested *workspace.Snapshot, unseen []string) {
 	}
 	if tested != nil && tested != t.now {
 		for _, c := range workspace.Diff(tested, t.now) {
-			unseen = append(unseen, c.Path)
+			if unseen = append(unseen, c.Path); t.tested != nil {
+				t.comes(c.Path) // its pass is about the files that it left, and the gate is not
+			}
 		}
 	}
 	return tested, unseen

@@ -34,7 +34,16 @@ func TestCame(t *testing.T) {
 		"by a writer beside one that reads, after a line": {func(b *builder) []*plan.Step {
 			return []*plan.Step{b.sh("b", "true"), group(true, b.sh("write", "echo x >new.txt"), b.sh("a", "true"))}
 		}, 1},
-		"by a writer alone": {func(b *builder) []*plan.Step { return []*plan.Step{b.sh("write", "echo x >new.txt")} }, 0},
+		"by a writer alone": {func(b *builder) []*plan.Step { return []*plan.Step{b.sh("write", "echo x >new.txt")} }, 1},
+		"by a writer alone, before one that removes it": {func(b *builder) []*plan.Step {
+			return []*plan.Step{b.sh("write", "echo x >new.txt"), b.sh("write", "rm new.txt"), b.sh("a", "true")}
+		}, 0},
+		"while it reads, seen by a look, and goes again": {func(b *builder) []*plan.Step {
+			a := b.sh("a", "echo x >new.txt")
+			a.Reuse = true
+			gone := b.sh("b", "rm new.txt") // which only reads, as far as its binding says
+			return []*plan.Step{a, gone}
+		}, 1},
 		"by a writer that is tried again": {func(b *builder) []*plan.Step {
 			s := b.sh("write", "test -e new.txt || { echo x >new.txt; exit 1; }")
 			s.Budget.Retries = 1
