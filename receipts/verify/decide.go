@@ -45,7 +45,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		last.add(Leaf{Entry: e})
 	}
 	nested, unspent := s.nested(s.index.len(), g, named)
-	leaves := s.inner(slices.Concat(earlier.nested, nested), slices.Concat(earlier.Members, named), func(receipts.Hash) {})
+	leaves := s.inner(slices.Concat(earlier.nested, nested), slices.Concat(earlier.Members, named), func(receipts.Hash) {}, func(*receipts.Gate) {})
 	all := slices.Concat(earlier.Members, named)
 	for _, m := range leaves {
 		last.add(m)

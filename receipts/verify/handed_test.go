@@ -157,3 +157,25 @@ func TestHandedExact(t *testing.T) {
 		}
 	}
 }
+
+// TestInnerCame has the run that a line started see files that came and went, and the run of the line not: the gate of the line is as good as that.
+func TestInnerCame(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*receipts.Gate)
+		want   Verdict
+	}{
+		"none came":          {func(*receipts.Gate) {}, Verified},
+		"one came":           {func(g *receipts.Gate) { g.Came = 1 }, Stale},
+		"in another project": {func(g *receipts.Gate) { g.Came, g.Place = 1, receipts.Text("a") }, Verified},
+		"on other files":     {func(g *receipts.Gate) { g.Came, g.Tree = 1, &treeB }, Verified},
+	} {
+		m := newMaker(t)
+		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+		in := func(r *receipts.Receipt) { r.Run, r.Step = "r-6", "1" }
+		below := m.gate([]receipts.Hash{m.receipt(of("vet"), in)}, func(g *receipts.Gate) { g.Run, g.Parent = "r-6", "r-1/1" }, tt.change)
+		m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Nested = []receipts.Hash{below} })
+		if res := ask(t, m.open(Options{}), asked()); res.Verdict != tt.want {
+			t.Errorf("%s: %s\nwant %s", name, told(res), tt.want)
+		}
+	}
+}

@@ -47,8 +47,8 @@ func (q Query) describeLeaf(m Leaf) string {
 }
 
 // inner returns the receipts below the gates in nested, and below those that commands of members were handed, all the way
-// down. Hashes that the log does not have are skipped; lost is called for each that a bundle leaves out.
-func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost func(receipts.Hash)) (list []Leaf) {
+// down. Hashes that the log does not have are skipped; lost is called for each that a bundle leaves out, and gate for each gate on the way.
+func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost func(receipts.Hash), gate func(*receipts.Gate)) (list []Leaf) {
 	type level struct {
 		left []receipts.Hash
 		by   *receipts.Receipt
@@ -87,6 +87,7 @@ func (s *Session) inner(nested []receipts.Hash, members []*receipts.Entry, lost 
 			by := l.by
 			switch b := body(e).(type) {
 			case *receipts.Gate:
+				gate(b)
 				by = cmp.Or(s.outer(steps, s.startedBy(b.Run)), by, s.outer(steps, b.Parent))
 			case *receipts.Receipt:
 				if reason, _ := e.Succeeded(b); reason != "" {
@@ -602,38 +603,6 @@ func (s *Session) repeats(q Query, res *Result) {
 		what = fmt.Sprintf("%d earlier results", len(of))
 	}
 	res.Notes = append(res.Notes, fmt.Sprintf("runs that its lines started repeated %s: nothing was executed for that", what))
-}
-
-// handedExact refuses a gate over the files of a commit where a task of it rests on a gate of these files that is not exact, nor a line below that: an agent
-// may have tested them with something beside them that no clone has. Of the runs that a line of the matrix started nothing is asked: their commands are the
-// same in a clone.
-func (s *Session) handedExact(q Query, g *receipts.Gate, res *Result) {
-	if !q.Commit || g.Tree == nil {
-		return
-	}
-	tasks := slices.Clone(res.Members)
-	for _, m := range res.Inner {
-		tasks = append(tasks, m.Entry)
-	}
-	for _, m := range tasks {
-		h := receipt(m).HandedBack
-		if h.IsZero() {
-			continue
-		}
-		e := s.bySHA(h)[h]
-		if e == nil {
-			continue // [Session.unlike] says so
-		}
-		b, ok := body(e).(*receipts.Gate)
-		if !ok || b.Tree == nil || !b.Tree.Matches(*g.Tree) {
-			continue
-		}
-		var below Result
-		s.flatten(b, &below)
-		if !b.Tree.Exact || b.Came > 0 || slices.ContainsFunc(below.Members, func(e *receipts.Entry) bool { return !receipt(e).Workspace.ExactOn(*g.Tree) }) {
-			res.no(Stale, receipts.Inexact, h, "%s rests on the gate %s, which tested other files than a clone of the commit has: %s", q.describe(receipt(m)), receipts.GateID(h), beyond(b))
-		}
-	}
 }
 
 // unlike returns why the gate that an agent handed back does not match the receipt of its task, or "". It compares matrix, project and

@@ -3,7 +3,6 @@ package verify
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -116,7 +115,7 @@ type Result struct {
 	// failed and early are [receipts.Gate.Failed] and Early, likewise; weighed are those that the log shows, and what their answers are.
 	failed, early []receipts.Hash
 	weighed       map[receipts.Hash]answer
-	came          int // [receipts.Gate.Came] of the gates among the members
+	came          int // [receipts.Gate.Came] of the gates among the members and below them
 	// Ungated are receipts that a gate made now would take, and that with it would answer
 	// the query; they count for nothing before. Nil where the result is Verified.
 	Ungated []*receipts.Entry
@@ -364,6 +363,10 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	}
 	res.Inner = s.inner(append(res.nested, s.since(e, res.Members, q.Level)...), res.Members, func(sha receipts.Hash) {
 		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run that a line of the gate %s started", sha.Short(), id)
+	}, func(b *receipts.Gate) {
+		if g.Tree != nil && b.Tree != nil && b.Tree.Matches(*g.Tree) && b.Place == g.Place {
+			res.came += b.Came // the run of b saw them, and that of g may have not
+		}
 	})
 	// A producer's own word is never raised, only lowered.
 	res.Level = min(res.Level, max(g.Level, receipts.LevelHash))
@@ -423,7 +426,7 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	}
 	res.Inner = s.inner(s.ownRuns(e), res.Members, func(sha receipts.Hash) {
 		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run behind %s", sha.Short(), name)
-	})
+	}, func(*receipts.Gate) {})
 	q.identify(res, e.SHA, name, r.Session, r.Nonce, r.Timestamp.Time, r.Place)
 	s.repeats(q, res)
 	s.aged(q, res)
@@ -713,51 +716,6 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 			changed = fmt.Sprintf("%s changed %s after it", q.describe(r), receipts.ListPaths(paths))
 		}
 	}
-}
-
-// cameOf names those of n files that came during the run of a gate.
-func cameOf(g *receipts.Gate, n int) string {
-	var names []string
-	for _, d := range g.Beyond {
-		if name, ok := strings.CutSuffix(d.Text, ": "+receipts.CameDuringRun); ok {
-			names = append(names, name)
-		}
-	}
-	switch {
-	case len(names) > 0:
-		return receipts.ListPaths(names)
-	case len(g.Beyond) > 0:
-		return beyond(g)
-	}
-	return fmt.Sprintf("%d of them", n)
-}
-
-// beyond says why the tree of a gate is not exact; of paths with the same reason it says it once.
-func beyond(g *receipts.Gate) string {
-	var list []string
-	var paths []string // before the next reason
-	for i, d := range g.Beyond {
-		path, why, ok := strings.Cut(d.Text, ": ")
-		paths = append(paths, path)
-		if ok && i+1 < len(g.Beyond) {
-			if _, next, _ := strings.Cut(g.Beyond[i+1].Text, ": "); next == why {
-				continue
-			}
-		}
-		if ok {
-			list = append(list, strings.Join(paths, ", ")+": "+why)
-		} else {
-			list = append(list, paths...)
-		}
-		paths = nil
-	}
-	switch {
-	case len(list) == 0:
-		return "it does not say that its tree is exact"
-	case g.BeyondMore > 0:
-		list = append(list, fmt.Sprintf("and %d more", g.BeyondMore))
-	}
-	return strings.Join(list, "; ")
 }
 
 // needs reports whether the member r has to be of the present tree: what is required,

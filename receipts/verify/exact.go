@@ -1,0 +1,86 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// handedExact refuses a gate over the files of a commit where a task of it rests on a gate of these files that is not exact, nor a line below that: an agent
+// may have tested them with something beside them that no clone has. Of the runs that a line of the matrix started nothing is asked: their commands are the
+// same in a clone.
+func (s *Session) handedExact(q Query, g *receipts.Gate, res *Result) {
+	if !q.Commit || g.Tree == nil {
+		return
+	}
+	tasks := slices.Clone(res.Members)
+	for _, m := range res.Inner {
+		tasks = append(tasks, m.Entry)
+	}
+	for _, m := range tasks {
+		h := receipt(m).HandedBack
+		if h.IsZero() {
+			continue
+		}
+		e := s.bySHA(h)[h]
+		if e == nil {
+			continue // [Session.unlike] says so
+		}
+		b, ok := body(e).(*receipts.Gate)
+		if !ok || b.Tree == nil || !b.Tree.Matches(*g.Tree) {
+			continue
+		}
+		var below Result
+		s.flatten(b, &below)
+		if !b.Tree.Exact || b.Came > 0 || slices.ContainsFunc(below.Members, func(e *receipts.Entry) bool { return !receipt(e).Workspace.ExactOn(*g.Tree) }) {
+			res.no(Stale, receipts.Inexact, h, "%s rests on the gate %s, which tested other files than a clone of the commit has: %s", q.describe(receipt(m)), receipts.GateID(h), beyond(b))
+		}
+	}
+}
+
+// cameOf names those of n files that came during the run of a gate.
+func cameOf(g *receipts.Gate, n int) string {
+	var names []string
+	for _, d := range g.Beyond {
+		if name, ok := strings.CutSuffix(d.Text, ": "+receipts.CameDuringRun); ok {
+			names = append(names, name)
+		}
+	}
+	switch {
+	case len(names) > 0:
+		return receipts.ListPaths(names)
+	case len(g.Beyond) > 0:
+		return beyond(g)
+	}
+	return fmt.Sprintf("%d of them", n)
+}
+
+// beyond says why the tree of a gate is not exact; of paths with the same reason it says it once.
+func beyond(g *receipts.Gate) string {
+	var list []string
+	var paths []string // before the next reason
+	for i, d := range g.Beyond {
+		path, why, ok := strings.Cut(d.Text, ": ")
+		paths = append(paths, path)
+		if ok && i+1 < len(g.Beyond) {
+			if _, next, _ := strings.Cut(g.Beyond[i+1].Text, ": "); next == why {
+				continue
+			}
+		}
+		if ok {
+			list = append(list, strings.Join(paths, ", ")+": "+why)
+		} else {
+			list = append(list, paths...)
+		}
+		paths = nil
+	}
+	switch {
+	case len(list) == 0:
+		return "it does not say that its tree is exact"
+	case g.BeyondMore > 0:
+		list = append(list, fmt.Sprintf("and %d more", g.BeyondMore))
+	}
+	return strings.Join(list, "; ")
+}
