@@ -450,3 +450,24 @@ func TestFileBeforeRef(t *testing.T) {
 		}
 	}
 }
+
+// An ignore file that a sparse checkout left out hides what its blob says, and what was put in the place of that hides nothing.
+func TestOverwrittenIgnore(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.write(".gitignore", "ignored\n")
+	r.write("a", "a")
+	r.commit()
+	r.git("config", "core.sparseCheckout", "true")
+	r.git("update-index", "--skip-worktree", ".gitignore")
+	r.do(os.Remove(r.path(".gitignore")))
+	r.write("ignored", "x")
+	r.write("planted", "x")
+	if s := r.take(Options{}); s.Has("ignored") || !s.Has("planted") {
+		t.Fatal("the ignore file of the index does not count")
+	}
+	r.plant(r.git("rev-parse", "HEAD:.gitignore"), "blob", []byte("planted\n"))
+	if s := r.take(Options{}); !s.Has("planted") {
+		t.Error("another content hides a file")
+	}
+}

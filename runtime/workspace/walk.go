@@ -701,7 +701,7 @@ func (w *walk) readIgnore(d *folder, p *place, present bool) error {
 		if w.ctx.Err() != nil {
 			return w.ctx.Err()
 		}
-		if err != nil {
+		if err != nil || w.format.Object("blob", content) != e.Id { // git does not hash a loose object that it prints
 			return nil // it hides nothing
 		}
 	}
