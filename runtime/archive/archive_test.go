@@ -304,20 +304,24 @@ func TestRedactKey(t *testing.T) {
 
 func TestRuns(t *testing.T) {
 	a := archive.Archive(t.TempDir())
-	for i, run := range []string{"r-1", "r-2", "r-3"} {
+	want := []string{archive.NewRun(), archive.NewRun(), archive.NewRun()}
+	for i, run := range want {
 		a.KeepRun(run, []byte(run))
 		at := time.Unix(int64(1000-i), 0)
 		if err := os.Chtimes(a.RunPath(run), at, at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(a.RunPath("r-4"), 0o700); err != nil {
+	if err := os.Mkdir(a.RunPath(archive.NewRun()), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := a.Runs(); !slices.Equal(got, []string{"r-1", "r-2", "r-3"}) {
+	for _, name := range []string{"r-$(touch x)", "r-1", want[0] + "a", "r-ABCDEFABCDEFABCD"} { // none is the id of a run
+		a.KeepRun(name, nil)
+	}
+	if got := a.Runs(); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if text, err := a.ReadRun("r-2"); string(text) != "r-2" || err != nil {
+	if text, err := a.ReadRun(want[1]); string(text) != want[1] || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
 }

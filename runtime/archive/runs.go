@@ -72,7 +72,7 @@ func (a Archive) Runs() []string {
 	for _, e := range entries {
 		run := e.Name()
 		info, err := e.Info()
-		if !strings.HasPrefix(run, "r-") || err != nil || !info.Mode().IsRegular() {
+		if !IsRun(run) || err != nil || !info.Mode().IsRegular() {
 			continue
 		}
 		items = append(items, item{run, info.ModTime()})

@@ -23,10 +23,10 @@ import (
 func documents(t *testing.T) Documents {
 	t.Helper()
 	d := Documents{archive.Archive(t.TempDir())}
-	for i, run := range []string{"r-aaaa1111", "r-aaaa2222", "r-bbbb3333"} {
+	for i, run := range []string{"r-aaaa1111aaaa1111", "r-aaaa2222aaaa2222", "r-bbbb3333bbbb3333"} {
 		doc := &report.Document{Schema: "dialect.report/1", Run: run}
 		doc.Script.Path, doc.Script.SHA256 = "/p/a.dlct", "aa"
-		if run == "r-bbbb3333" {
+		if run == "r-bbbb3333bbbb3333" {
 			doc.Script.Path, doc.Script.SHA256 = "", "bb"
 		}
 		doc.Lines = []*report.DocResult{nil, {ID: "1", Line: 1, Members: []*report.DocResult{{ID: "1.1", Line: 1, Receipt: "00ff11" + run[2:]}}}}
@@ -46,7 +46,7 @@ func documents(t *testing.T) Documents {
 func TestFind(t *testing.T) {
 	d := documents(t)
 	for id, want := range map[string]string{
-		"": "r-aaaa1111", "r-aaaa2222": "r-aaaa2222", "r-bb": "r-bbbb3333", "r-b": "no run", "r-aaaa": "not unique", "r-c": "no run",
+		"": "r-aaaa1111aaaa1111", "r-aaaa2222aaaa2222": "r-aaaa2222aaaa2222", "r-bb": "r-bbbb3333bbbb3333", "r-b": "no run", "r-aaaa": "not unique", "r-c": "no run",
 	} {
 		doc, err := d.Find(id)
 		var lookup *LookupError
@@ -60,8 +60,8 @@ func TestFind(t *testing.T) {
 	if _, err := (Documents{archive.Archive(t.TempDir())}).Find(""); err == nil || !strings.Contains(err.Error(), "no run is kept") {
 		t.Errorf("of none: %v", err)
 	}
-	d.KeepRun("r-other", []byte(`{"schema":"dialect.report/1","run":"r-aaaa1111"}`))
-	if _, err := d.Find("r-other"); err == nil || !strings.Contains(err.Error(), "another run") {
+	d.KeepRun("r-cccc4444cccc4444", []byte(`{"schema":"dialect.report/1","run":"r-aaaa1111aaaa1111"}`))
+	if _, err := d.Find("r-cccc4444cccc4444"); err == nil || !strings.Contains(err.Error(), "another run") {
 		t.Errorf("a document under the name of another run: %v", err)
 	}
 }
@@ -74,7 +74,7 @@ func TestFindKilled(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(`{"run":"r-dead","script":"a.dlct","started":"`+started+`"}`), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		for id, dead := range map[string]bool{"": true, "3": true, "r-aaaa1111": false} {
+		for id, dead := range map[string]bool{"": true, "3": true, "r-aaaa1111aaaa1111": false} {
 			doc, _, err := d.Line(id)
 			if said := err != nil && strings.Contains(err.Error(), "was killed"); said != (dead && want != "") || said && !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, %q: %v, %v", started, id, doc, err)
@@ -111,10 +111,10 @@ func TestKilled(t *testing.T) {
 func TestLine(t *testing.T) {
 	d := documents(t)
 	for id, want := range map[string]string{
-		"": "r-aaaa1111", "r-bbbb": "r-bbbb3333", "r-bbbb/1": "r-bbbb3333 1", "r-bbbb/1.1": "r-bbbb3333 1.1", "r-bbbb/2": "has no step",
-		"00ff11bbbb": "r-bbbb3333 1.1", "00ff11": "r-aaaa1111 1.1", "00ff12": "no kept run", "00ff": "is not an id", "xyzxyz": "is not an id",
-		"1": "r-aaaa1111 1", "1.1": "r-aaaa1111 1.1", "9": "has no line 9", "1.x": "is not an id", "0": "is not an id",
-		"/p/a.dlct:1.1": "r-aaaa1111 1.1", "/p/b.dlct:1": "no run of /p/b.dlct is kept", "123456": "no kept run",
+		"": "r-aaaa1111aaaa1111", "r-bbbb": "r-bbbb3333bbbb3333", "r-bbbb/1": "r-bbbb3333bbbb3333 1", "r-bbbb/1.1": "r-bbbb3333bbbb3333 1.1", "r-bbbb/2": "has no step",
+		"00ff11bbbb": "r-bbbb3333bbbb3333 1.1", "00ff11": "r-aaaa1111aaaa1111 1.1", "00ff12": "no kept run", "00ff": "is not an id", "xyzxyz": "is not an id",
+		"1": "r-aaaa1111aaaa1111 1", "1.1": "r-aaaa1111aaaa1111 1.1", "9": "has no line 9", "1.x": "is not an id", "0": "is not an id",
+		"/p/a.dlct:1.1": "r-aaaa1111aaaa1111 1.1", "/p/b.dlct:1": "no run of /p/b.dlct is kept", "123456": "no kept run",
 	} {
 		doc, l, err := d.Line(id)
 		var lookup *LookupError
@@ -132,8 +132,8 @@ func TestLine(t *testing.T) {
 func TestLast(t *testing.T) {
 	d := documents(t)
 	for _, c := range []struct{ path, sha256, want string }{
-		{"/p/a.dlct", "cc", "r-aaaa1111"}, // whatever it says by now
-		{"", "bb", "r-bbbb3333"}, {"", "aa", ""}, {"/p/b.dlct", "aa", ""},
+		{"/p/a.dlct", "cc", "r-aaaa1111aaaa1111"}, // whatever it says by now
+		{"", "bb", "r-bbbb3333bbbb3333"}, {"", "aa", ""}, {"/p/b.dlct", "aa", ""},
 	} {
 		switch doc := d.Last(c.path, c.sha256); {
 		case doc == nil && c.want != "", doc != nil && doc.Run != c.want:
@@ -266,24 +266,24 @@ func TestLeftOver(t *testing.T) {
 		{nil, nil, "nothing of a.dlct is left over"},
 		{[]*report.DocResult{nil, line("Test with go", "failed", ""), line("Check with vet", "passed", "")}, []int{2, 4}, ""},
 		{[]*report.DocResult{line("Test with go", "flaky", ""), line("Check with vet", "skipped", "no_failure"), gate}, nil, "nothing of a.dlct is left over"},
-		{[]*report.DocResult{line("Check with vet", "skipped", "barrier"), line("Gone with wind", "failed", "")}, nil, "a.dlct has changed since r-1, and a line that did not pass there is not found: running all of it"},
+		{[]*report.DocResult{line("Check with vet", "skipped", "barrier"), line("Gone with wind", "failed", "")}, nil, "a.dlct has changed since r-1111111111111111, and a line that did not pass there is not found: running all of it"},
 	} {
 		d := Documents{archive.Archive(filepath.Join(dir, strconv.Itoa(i)))}
-		keep(t, d, "r-1", path, nil, c.lines...)
+		keep(t, d, "r-1111111111111111", path, nil, c.lines...)
 		if got, _, why := d.LeftOver(p); !slices.Equal(got, c.want) || !strings.HasPrefix(why, c.why) || (why == "") != (c.why == "") {
 			t.Errorf("%d: %v, %q; want %v, %q", i, got, why, c.want, c.why)
 		}
 	}
 	// Of the same script the number tells, whatever is shown of the text.
 	d := Documents{archive.Archive(filepath.Join(dir, "same"))}
-	doc := &report.Document{Schema: "dialect.report/1", Run: "r-1", Script: report.DocScript{Path: path, SHA256: p.Script.SHA256()}, Lines: []*report.DocResult{
+	doc := &report.Document{Schema: "dialect.report/1", Run: "r-1111111111111111", Script: report.DocScript{Path: path, SHA256: p.Script.SHA256()}, Lines: []*report.DocResult{
 		{Line: 2, Text: "Test with go", Verdict: "passed"}, {Line: 4, Text: "Test with [redacted:00112233]", Verdict: "failed"},
 	}}
 	text, err := json.Marshal(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.KeepRun("r-1", text)
+	d.KeepRun("r-1111111111111111", text)
 	if got, _, why := d.LeftOver(p); !slices.Equal(got, []int{4}) || why != "" {
 		t.Errorf("%v, %q", got, why)
 	}
@@ -332,16 +332,16 @@ func TestAgain(t *testing.T) {
 		note   string
 		err    string
 	}{
-		{keep(t, d, "r-1", path, text, one, two), nil, "a.dlct", "", "", ""},
-		{keep(t, d, "r-1", path, text, one, two), two, "a.dlct:2", "", "", ""},
+		{keep(t, d, "r-1111111111111111", path, text, one, two), nil, "a.dlct", "", "", ""},
+		{keep(t, d, "r-1111111111111111", path, text, one, two), two, "a.dlct:2", "", "", ""},
 		{part, nil, "a.dlct:2", "", "", ""},
 		{damaged, nil, "a.dlct", "", "", ""},
-		{keep(t, d, "r-2", path, []byte("x"), one), nil, "a.dlct", "", "a.dlct has changed since r-2", ""},
-		{keep(t, d, "r-2", path, []byte("x"), one), one, "", "", "", "line 1 may be another"},
-		{keep(t, d, "r-3", "", text, one, nil, two), nil, "", "Test with go|Check with vet", "", ""},
-		{keep(t, d, "r-3", "", text, one, two), two, "", "Check with vet", "", ""},
-		{keep(t, d, "r-4", outside, text, one), nil, "", "", "", "is outside of the project"},
-		{keep(t, d, "r-5", path+".gone", text, one), nil, "", "", "", "is gone: "},
+		{keep(t, d, "r-2222222222222222", path, []byte("x"), one), nil, "a.dlct", "", "a.dlct has changed since r-2222222222222222", ""},
+		{keep(t, d, "r-2222222222222222", path, []byte("x"), one), one, "", "", "", "line 1 may be another"},
+		{keep(t, d, "r-3333333333333333", "", text, one, nil, two), nil, "", "Test with go|Check with vet", "", ""},
+		{keep(t, d, "r-3333333333333333", "", text, one, two), two, "", "Check with vet", "", ""},
+		{keep(t, d, "r-4444444444444444", outside, text, one), nil, "", "", "", "is outside of the project"},
+		{keep(t, d, "r-5555555555555555", path+".gone", text, one), nil, "", "", "", "is gone: "},
 	} {
 		got, err := d.Again(store, c.doc, c.line)
 		var lookup *LookupError
@@ -355,13 +355,13 @@ func TestAgain(t *testing.T) {
 		}
 	}
 	// The flags that say what the lines are.
-	flagged := keep(t, d, "r-6", path, text, one, two)
+	flagged := keep(t, d, "r-6666666666666666", path, text, one, two)
 	flagged.Script.Flags = []string{"--set", "a=1", "--clean", "--routing", "x.toml", "--engine", "temporal", "--set", "b=--set", "--routing"}
-	if got, err := d.Again(store, flagged, nil); err != nil || !slices.Equal(got.Set, []string{"a=1", "b=--set"}) || got.Routing != "x.toml" || got.Engine != "temporal" || got.Run != "r-6" {
+	if got, err := d.Again(store, flagged, nil); err != nil || !slices.Equal(got.Set, []string{"a=1", "b=--set"}) || got.Routing != "x.toml" || got.Engine != "temporal" || got.Run != "r-6666666666666666" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// A store that is not a project's says nothing of where its scripts are.
-	if got, err := d.Again(filepath.Join(dir, "other.db"), keep(t, d, "r-4", outside, text, one), nil); err != nil || got.Script == "" {
+	if got, err := d.Again(filepath.Join(dir, "other.db"), keep(t, d, "r-4444444444444444", outside, text, one), nil); err != nil || got.Script == "" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -38,11 +38,7 @@ func completeBindings(*cobra.Command, []string, string) (names []string, _ cobra
 // completeIDs completes the newest receipts and gates of the store at hand.
 func completeIDs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	name, _ := cmd.Flags().GetString("store") // it has the flag
-	ids := store.Place{Name: name}.IDs()
-	if ids == nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return store.Place{Name: name}.IDs(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
 // completeRuns completes the runs that are kept.

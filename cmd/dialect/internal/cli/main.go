@@ -202,12 +202,16 @@ func outermost(u *ui, cmd *cobra.Command) {
 	cmd.SetErr(u.Err)
 }
 
-// begin comes before any command: keys are withheld from what it starts, and what is empty is refused.
+// begin comes before any command: keys are withheld from what it starts, and what is empty is refused, other than in a completion.
 func begin(cmd *cobra.Command, args []string) error {
 	for _, name := range []string{"key-fd", "identity"} {
 		if f := cmd.Flags().Lookup(name); f != nil {
 			keyfd.Withhold(f.Value.String())
 		}
+	}
+	if cmd.Name() == cobra.ShellCompRequestCmd {
+		cmd.Root().SetOut(voice.Completions(cmd.OutOrStdout()))
+		return nil
 	}
 	return notEmpty(cmd, args)
 }
@@ -215,9 +219,6 @@ func begin(cmd *cobra.Command, args []string) error {
 // notEmpty refuses arguments and flags that are empty: verify "$GATE" without a GATE would ask for any gate. The
 // arguments of exec and guard are another program's, and those of a hook git's.
 func notEmpty(cmd *cobra.Command, args []string) (err error) {
-	if cmd.Name() == cobra.ShellCompRequestCmd {
-		return nil
-	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		list, several := f.Value.(pflag.SliceValue)
 		if f.Name == "line" { // the text of a script, which says itself that it has no command
