@@ -352,7 +352,8 @@ func sgrLen(s string) int {
 }
 
 // EscapeLen returns the length of the escape sequence of a terminal that s begins with
-// (ECMA-48: CSI, OSC and the other strings, two-byte escapes). The first byte of s is ESC.
+// (ECMA-48: CSI, OSC and the other strings; ECMA-35: two-byte escapes, and longer ones such as that of a character
+// set, "\x1b(B"). The first byte of s is ESC. What cannot go on a sequence, such as another ESC, ends it before itself.
 func EscapeLen[T string | []byte](s T) int {
 	if len(s) < 2 {
 		return len(s)
@@ -380,7 +381,13 @@ func EscapeLen[T string | []byte](s T) int {
 			}
 		}
 		return len(s)
-	default:
-		return 2
 	}
+	n := 1
+	for n < len(s) && s[n] >= 0x20 && s[n] <= 0x2f {
+		n++
+	}
+	if n < len(s) && s[n] >= 0x30 && s[n] <= 0x7e {
+		n++
+	}
+	return n
 }

@@ -164,6 +164,20 @@ func TestVisible(t *testing.T) {
 	}
 }
 
+// TestEscapeLen: a sequence ends where a terminal shows the next letter.
+func TestEscapeLen(t *testing.T) {
+	for text, want := range map[string]int{
+		"\x1b": 1, "\x1b[31mx": 5, "\x1b[": 2, "\x1b]0;t\ax": 6, "\x1bP1$r\x1b\\x": 7, "\x1b]0;t\nx": 5,
+		"\x1b7x": 2, "\x1bMx": 2, "\x1bcx": 2,
+		"\x1b(Bx": 3, "\x1b(0x": 3, "\x1b%Gx": 3, "\x1b#8x": 3, "\x1b Fx": 3, "\x1b$(Bx": 4, "\x1b(": 2, "\x1b$(": 3, // tput sgr0 prints the first
+		"\x1b\x1b[31mx": 1, "\x1b(\x1b[31mx": 2, "\x1b\nx": 1, "\x1bé": 1, "\x1b\x00x": 1, // what ends a sequence is not a part of it
+	} {
+		if got := EscapeLen(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
 // TestPrintable: nothing that acts on a terminal goes through, and nothing else is changed.
 func TestPrintable(t *testing.T) {
 	for _, c := range []struct{ text, line, lines string }{

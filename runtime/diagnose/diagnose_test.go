@@ -102,6 +102,7 @@ func summaries() []summaryCase {
 		{"5 passed in 0.12s\n", Tests{5, 0, 0}, true},
 		{"===== 1 failed, 4992 passed, 3 skipped, 2 warnings in 61.02s (0:01:01) =====\n", Tests{4992, 1, 3}, true},
 		{"no tests ran in 0.01s\n", Tests{}, true},
+		{"\x1b[1m3 pas\x1b(B\x1b[msed\x1b(B\x1b[m in 0.01s\n", Tests{3, 0, 0}, true}, // of tput
 		{"\x1b[32m\x1b[1m3 passed\x1b[0m\x1b[32m in 0.01s\x1b[0m\n", Tests{3, 0, 0}, true},
 		{"Ran 3 tests in 0.001s\n\nOK\n", Tests{3, 0, 0}, true},
 		{"Ran 4 tests in 0.001s\n\nFAILED (failures=1, errors=1, skipped=1)\n", Tests{1, 2, 1}, true},

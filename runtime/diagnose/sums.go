@@ -393,7 +393,7 @@ func later(kind int) func(*Counter, *sum, [][]byte) {
 	}
 }
 
-var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;:?]*[A-Za-z]`) })
+var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b(?:\[[0-9;:?]*[A-Za-z]|[ -/]+[0-~])`) })
 
 // counted finds "3 passed".
 var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\d+) ([a-z]+)`) })

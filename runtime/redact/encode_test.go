@@ -68,6 +68,8 @@ func encoders(t testing.TB) []encoder {
 			return b.String()
 		}},
 		{"in colours", func(s string) string { return strings.Join(strings.Split(s, ""), "\x1b[31;1m") }},
+		{"reset by tput", func(s string) string { return strings.Join(strings.Split(s, ""), "\x1b(B\x1b[m") }},
+		{"a character set of several bytes", func(s string) string { return s[:1] + "\x1b$(B\x1b%G\x1b\x1b[m" + s[1:] }},
 		{"a title in its midst", func(s string) string { return s[:1] + "\x1b]0;title\a" + s[1:] }},
 		{"a title and NUL at its end", func(s string) string { return s[:len(s)-1] + "\x1b]0;title\x1b\\\x00" + s[len(s)-1:] }},
 		{"backspaces", func(s string) string { return strings.Join(strings.Split(s, ""), "\b\x7f") }},

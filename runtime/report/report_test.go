@@ -115,6 +115,7 @@ func TestFirstError(t *testing.T) {
 	}{
 		{"much\n", &diagnose.Finding{File: "x.py", Line: 3, Message: "assert 1 == 2"}, "x.py:3: assert 1 == 2"},
 		{"much\n", &diagnose.Finding{Message: "a\x1b[31mb"}, "ab"},
+		{"much\n", &diagnose.Finding{Message: "a\x1b(Bb"}, "ab"},
 		{"nothing that reads like it\nthe last line\n\n", nil, "the last line"},
 		{"", nil, "exit 1"},
 	}
