@@ -117,6 +117,15 @@ func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 			}
 		}
 	}
+	for at, content := range w.rules {
+		// Where there are submodules that it does not name, they were said.
+		if _, asked := w.submodules[at]; asked || path.Base(at) != ".gitmodules" || len(content) >= ignore.MaxFile || modulePaths(content) != nil {
+			continue
+		}
+		if e := w.find(at); e != nil && e.kind.regular() {
+			say(at, "a .gitmodules that git would not write: a clone with submodules may fail; remove it, or have `git submodule` write it")
+		}
+	}
 	slices.SortFunc(all, func(a, b Difference) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Why, b.Why)) })
 	s.Beyond.Count = len(all) + s.Absent.Count
 	for _, p := range s.Absent.Paths {
@@ -437,9 +446,10 @@ const maxModule = 1000
 
 // modulePaths returns the paths of the submodules that a clone checks out, as a
 // .gitmodules says. It reads the form that git itself writes, and of a file with
-// anything else in it returns nothing: what git makes of that is not guessed.
+// anything else in it returns nil: what git makes of that is not guessed. Of one that names none
+// the list is empty.
 func modulePaths(content []byte) []string {
-	var paths []string
+	paths := []string{}
 	var at, url string
 	inSection := false
 	names, taken := make(map[string]bool), make(map[string]bool)

@@ -562,6 +562,54 @@ func TestModulePaths(t *testing.T) {
 	}
 }
 
+// TestUnreadModules: where a clone fails at a .gitmodules, no snapshot is exact, though there is no submodule. What was left of one does no harm.
+func TestUnreadModules(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text           string
+		exact, cloning bool
+	}{
+		{"", true, true},
+		{"# none\n", true, true},
+		{"[submodule \"gone\"]\n\tpath = gone\n\turl = ../gone\n", true, true},
+		{"* text\n", false, false},
+		{"[submodule \"gone\n", false, false},
+		{"[submodule \"gone\"]\n\tpath = gone\n\turl = ../gone\n\tshallow = perhaps\n", false, true}, // of a submodule it would end git
+		{"[submodule \"gone\"]\n\tpath = \"gone\"\n\turl = ../gone\n", false, true},                  // git would write it without quotes
+	} {
+		for _, place := range []string{".gitmodules", "sub/.gitmodules"} {
+			r := newRepo(t)
+			r.write("x", "x")
+			of := r
+			if place != ".gitmodules" {
+				of = newRepo(t)
+				of.write("y", "y")
+			}
+			of.write(".gitmodules", c.text)
+			of.commit()
+			if of != r {
+				r.git("submodule", "--quiet", "add", of.dir, "sub")
+			}
+			r.commit()
+			s := r.take(Options{})
+			if s.Exact != c.exact || !c.exact && !strings.HasPrefix(s.Beyond.List[0].String(), place+": a .gitmodules that git would not write") {
+				t.Errorf("%s %q: exact %v: %v", place, c.text, s.Exact, s.Beyond.List)
+			}
+			err := r.command("clone", "-q", "--recurse-submodules", r.dir, filepath.Join(r.TempDir(), "clone")).Run()
+			if (err == nil) != c.cloning {
+				t.Errorf("a clone with %s %q: %v", place, c.text, err)
+			}
+		}
+	}
+	r := newRepo(t)
+	r.write(".gitignore", ".gitmodules\n")
+	r.commit()
+	r.write(".gitmodules", "* text\n")
+	if s := r.take(Options{}); !s.Exact {
+		t.Errorf("one that no commit holds: %v", s.Beyond.List)
+	}
+}
+
 // TestWriting: the file that a run writes does not count, and hides nothing.
 func TestWriting(t *testing.T) {
 	t.Parallel()
