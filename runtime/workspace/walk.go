@@ -65,6 +65,7 @@ type walk struct {
 	heads      map[string]checkedOut // path of a nested repository -> what it has checked out
 	places     map[string]place      // directories below which other rules hide files than above
 	obstacles  []string              // why git could not commit this
+	unborn     []Nested              // without a commit: each is an obstacle
 	left       map[string]string     // directory that no commit holds, and that no tracked ignore file names -> what it is
 	unstored   map[string]bool       // see [walk.noGit]
 
@@ -561,7 +562,7 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 			plain.fake = true
 			return w.folder(c, s, sub, plain)
 		case state == headUnborn && p.tree.outer:
-			w.obstacle("nested repository without a commit: " + git.Display(path))
+			w.obstacle("nested repository without a commit: "+git.Display(path), Nested{path, link})
 			return w.folder(c, s, sub, inner)
 		default:
 			w.noGit(path + "/.git")
@@ -664,9 +665,9 @@ func (w *walk) noGit(path string) {
 	w.mu.Unlock()
 }
 
-func (w *walk) obstacle(what string) {
+func (w *walk) obstacle(what string, nested ...Nested) {
 	w.mu.Lock()
-	w.obstacles = append(w.obstacles, what)
+	w.obstacles, w.unborn = append(w.obstacles, what), append(w.unborn, nested...)
 	w.mu.Unlock()
 }
 

@@ -82,7 +82,8 @@ type Snapshot struct {
 	Written bool // the file of [Options.Writing] is there, and in nothing of this
 	Stored  List // files of Tree whose content is in LFS: a clone must fetch it from there
 	// Nested are the repositories and worktrees in Root that are not submodules, sorted by path: git
-	// adds such a one as the name of its commit, without its files.
+	// adds such a one as the name of its commit, without its files. Where there is one without a commit, which git does not
+	// add, there is no Tree, and these are all that have none.
 	Nested []Nested
 
 	// At is the directory that Root led to when it was read: whatever is there now. It is nil for a snapshot that was kept.
@@ -268,7 +269,8 @@ func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
 		s.Unmerged, s.Reason = true, git.Display(idx.Conflict)+" is unmerged: resolve the conflict, then git add"
 	case len(w.obstacles) > 0:
 		slices.Sort(w.obstacles)
-		s.Reason = w.obstacles[0]
+		slices.SortFunc(w.unborn, func(a, b Nested) int { return cmp.Compare(a.Path, b.Path) })
+		s.Reason, s.Nested = w.obstacles[0], w.unborn
 	default:
 		err := m.converter.convert(ctx, &r, &c, &idx, w)
 		var file *Error

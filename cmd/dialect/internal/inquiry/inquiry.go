@@ -699,6 +699,15 @@ func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev stri
 	if clean {
 		return "" // the gate says what a clone would not have
 	}
+	if s.Tree == "" && !s.Unmerged {
+		q.ofCommit = func(_, whole string) []string {
+			return []string{advice("git makes no commit of these files (%s): resolve that, and then:", s.Reason), whole}
+		}
+		if tested {
+			return "the files that were tested are here, but git has no tree of them: " + s.Reason
+		}
+		return ""
+	}
 	over, all := s.PassedOver(ctx)
 	// before puts what is to be done about files that git add passes over before other steps.
 	before := func(whole string, others ...string) []string {
