@@ -556,7 +556,7 @@ func (q Query) rules(res *Result, sha receipts.Hash, name string, matrix receipt
 	case q.Policy != "":
 		res.no(Policy, receipts.OtherPolicy, sha, "%s", q.Policy)
 	case !q.Matrix.IsZero() && matrix != q.Matrix:
-		res.no(verdict, receipts.OtherPolicy, sha, "%s was made under another matrix than the trusted one", name)
+		res.no(verdict, receipts.OtherPolicy, sha, "%s was made under other rules: the matrix, or a file that it pins, differs", name)
 	}
 }
 
