@@ -82,7 +82,7 @@ func (f *initFlags) init(u *ui, dir string) error {
 		if above := project.Above(dir); above != "" {
 			return exit.Failf(exit.Failed, "%w", err).Hint("%s binds this folder: `dialect vocab` lists its lines", above)
 		}
-		return exit.Failf(exit.Failed, "%w", err).Hint("write a %s, which binds a line to what you type to run the tests; then dialect run -e \"Test with project\":\n%s", routing.FileName, scaffold.Sample)
+		return exit.Nothing(dir, err)
 	case err != nil:
 		return exit.Usagef("%w", err)
 	}

@@ -4,8 +4,10 @@ package exit
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
+	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/place"
@@ -98,6 +100,57 @@ func NoMatrix(err error) error {
 	}
 	return f
 }
+
+// maxLines is the most lines that [NewScript] writes: nobody reads a longer command.
+const maxLines = 20
+
+// NewScript is the command that writes the script of m, and its path. Its lines are those that m itself binds, that only
+// read and that take no value. The command is empty where there are none or too many, or where m has a script.
+func NewScript(m *routing.Matrix) (write, path string) {
+	if script, several := project.DefaultScript(m.Root, m); script != "" || len(several) > 0 {
+		return "", ""
+	}
+	words := []string{"printf", `%s\n`}
+	for _, b := range m.Bindings {
+		if usage := b.Usage(); !b.Pack && b.Kind != "" && b.Effect == plan.Read && !strings.Contains(usage, "{") {
+			words = append(words, usage)
+		}
+	}
+	if n := len(words) - 2; n == 0 || n > maxLines {
+		return "", ""
+	}
+	path = place.Short(filepath.Join(m.Root, routing.ScriptName))
+	return report.Command(words) + " >" + report.Command([]string{path}), path
+}
+
+// NoScript adds to f, which says that there is no script, how to have one; m is nil where there is no matrix.
+func (f *Failure) NoScript(m *routing.Matrix) *Failure {
+	if m != nil {
+		if write, path := NewScript(m); write != "" {
+			return f.Hint("%s && dialect run %s", write, report.Command([]string{path}))
+		}
+	}
+	return f.Hint("`dialect init` writes one for the tools that the project has; `dialect run -e LINE` runs a line, and `dialect vocab` lists them")
+}
+
+// Nothing is the error that `dialect init` found nothing to run in dir: without a matrix one has to be written, and with one a script.
+func Nothing(dir string, err error) *Failure {
+	f := Failf(Failed, "%w", err)
+	m, _, err := project.LoadMatrix(dir, "")
+	if err != nil {
+		return f.Hint("write a %s, which binds a line to what you type to run the tests; then `dialect init` again says how to have a script of it:\n%s", routing.FileName, sampleMatrix)
+	}
+	if write, _ := NewScript(m); write != "" {
+		return f.NoScript(m)
+	}
+	return f.Hint("%s binds lines already: `dialect vocab` lists those that a script may have", m.Name)
+}
+
+const sampleMatrix = `[commands.test_project]
+verb = "test"
+noun = "project"
+tool = "./run-the-tests"
+receipt_required = true`
 
 // Restore is the command that brings a matrix or script back that a commit has, and that is gone here: it takes the place of nothing.
 func Restore(commit, path string) string {

@@ -50,10 +50,16 @@ func (q *Question) flags(args []string) []string {
 // noScript stands in a command for a script that nobody knows: the command is then no more than [advice].
 const noScript = "SCRIPT"
 
-// recorded is a subcommand whose receipts have the level that was asked for, in the store that was. Without a script it is a comment.
+// recorded is a subcommand whose receipts have the level that was asked for, in the store that was. Without a script it writes one first, where the
+// lines are known, and else is a comment.
 func (q *Question) recorded(name string, args []string) string {
 	command := q.command(name, args)
-	if slices.Contains(args, noScript) {
+	if i := slices.Index(args, noScript); i >= 0 {
+		if q.rules != nil && q.commit == nil && q.o.Routing == "" && q.Level == receipts.LevelHash {
+			if write, path := exit.NewScript(q.rules); write != "" {
+				return write + " && " + q.command(name, slices.Replace(slices.Clone(args), i, i+1, path))
+			}
+		}
 		return advice("run the script that has these lines: %s", command)
 	}
 	return command

@@ -138,10 +138,3 @@ func List(texts []string) string {
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
-
-// Sample is a matrix for who writes one by hand.
-const Sample = `[commands.test_project]
-verb = "test"
-noun = "project"
-tool = "./run-the-tests"
-receipt_required = true`

@@ -129,7 +129,7 @@ func Default(routing string) (string, error) {
 	case path != "":
 		return place.Short(path), nil
 	case len(several) == 0:
-		return "", exit.Usagef("no script: name a FILE, or pipe one in").Hint("`dialect init` writes one for the tools that the project has; `dialect run -e \"Test with go\"` runs a line")
+		return "", exit.Usagef("no script: name a FILE, or pipe one in").NoScript(m)
 	}
 	f := exit.Usagef("no script is named, and there are %d: name one, or set default of [run] in %s", len(several), m.Name)
 	for i, path := range several {
@@ -198,7 +198,8 @@ func missing(command, name, suffix string) error {
 	found, _ := filepath.Glob("*.dlct")
 	switch {
 	case len(found) == 0:
-		return e.Hint("`dialect init` writes one for the tools that the project has; `dialect run -e \"Test with go\"` runs a line")
+		m, _, _ := project.LoadMatrix(".", "")
+		return e.NoScript(m)
 	case len(found) == 1 && positions(name) != nil: // as `dialect log 3` names a line
 		return e.Hint("line %s of %s: %s", name, found[0], typed(found[0]+":"+name))
 	case slices.Contains(found, name+".dlct"):
