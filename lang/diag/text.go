@@ -2,6 +2,7 @@ package diag
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strconv"
@@ -15,6 +16,8 @@ type TextOptions struct {
 	Color   bool
 	Sources func(name string) *Source // to show lines of; nil, or a nil result, shows none
 	Max     int                       // print at most so many findings; 0 for all
+	Size    int                       // print findings of at most so many bytes, the line that counts the rest included, but at least one; 0 for all
+	More    string                    // ends the line that counts the rest
 }
 
 // WriteText renders a list for people and models:
@@ -28,18 +31,30 @@ type TextOptions struct {
 // escapes, whatever their origin, so that no text of a script reaches a terminal.
 func WriteText(w io.Writer, l List, o TextOptions) error {
 	b := bufio.NewWriter(w)
+	var one bytes.Buffer
+	size := 0
+	more := func(i int) string {
+		rest := l[i:]
+		return fmt.Sprintf("... and %d more errors, %d more warnings%s\n", rest.Count(Error), rest.Count(Warning), o.More)
+	}
 	for i, d := range l {
-		if o.Max > 0 && i == o.Max {
-			rest := l[i:]
-			fmt.Fprintf(b, "... and %d more errors, %d more warnings\n", rest.Count(Error), rest.Count(Warning))
+		one.Reset()
+		d.write(&one, o)
+		size += one.Len()
+		room := o.Size
+		if i+1 < len(l) && room > 0 {
+			room -= len(more(i + 1))
+		}
+		if o.Max > 0 && i == o.Max || o.Size > 0 && i > 0 && size > room {
+			b.WriteString(more(i))
 			break
 		}
-		d.write(b, o)
+		b.Write(one.Bytes())
 	}
 	return b.Flush()
 }
 
-func (d Diagnostic) write(b *bufio.Writer, o TextOptions) {
+func (d Diagnostic) write(b *bytes.Buffer, o TextOptions) {
 	paint := func(sgr, text string) string {
 		if !o.Color {
 			return text
@@ -72,7 +87,7 @@ func (d Diagnostic) write(b *bufio.Writer, o TextOptions) {
 const window = 100
 
 // excerpt shows the line of a span with the span underlined.
-func excerpt(b *bufio.Writer, src *Source, span Span, paint func(string) string) {
+func excerpt(b *bytes.Buffer, src *Source, span Span, paint func(string) string) {
 	line := src.Line(span.Start.Line)
 	at := src.LineStart(span.Start.Line)
 	from := min(max(span.Start.Offset-at, 0), len(line))

@@ -2,6 +2,7 @@ package diag
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -77,6 +78,26 @@ func TestWriteTextMax(t *testing.T) {
 	want := "f: error: one [unbound-verb]\n... and 1 more errors, 2 more warnings\n"
 	if got := text(t, l, nil, TextOptions{Max: 1}); got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A bound on the text counts what it leaves out, never cuts a finding, and always shows the first.
+func TestWriteTextSize(t *testing.T) {
+	var l List
+	for range 60 {
+		d := Errorf(UnboundVerb, "f", Span{}, "%s", strings.Repeat("x", 100))
+		d.Hint = strings.Repeat("h", 200)
+		l = append(l, d)
+	}
+	got := text(t, l, nil, TextOptions{Size: 1800})
+	if n := strings.Count(got, "hint:"); len(got) > 1800 || n < 4 || !strings.HasSuffix(got, fmt.Sprintf("h\n... and %d more errors, 0 more warnings\n", 60-n)) {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+	if got := text(t, l, nil, TextOptions{Size: 10}); strings.Count(got, "hint:") != 1 || !strings.HasSuffix(got, "\n... and 59 more errors, 0 more warnings\n") {
+		t.Errorf("%q", got)
+	}
+	if got := text(t, l[:5], nil, TextOptions{Size: 1700}); strings.Count(got, "hint:") != 5 || strings.Contains(got, "more") {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -353,7 +353,7 @@ func (o *Options) bound(v *voice.Voice, p *project.Program, flags ...string) (*p
 			return nil, err
 		}
 	}
-	if err := v.Diagnostics(v.Err, v.ErrTTY, p.Findings, p.Sources); err != nil {
+	if err := v.Faults(p.Findings, p.Sources); err != nil {
 		return nil, err
 	}
 	if bad {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag/output"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/view"
 )
 
@@ -192,11 +194,24 @@ const maxDiagnostics = 200
 
 // Diagnostics prints findings for people to w, a terminal or not.
 func (v *Voice) Diagnostics(w io.Writer, tty bool, l diag.List, sources map[string]*diag.Source) error {
-	return diag.WriteText(w, l, diag.TextOptions{
-		Color:   Color(tty),
-		Sources: func(name string) *diag.Source { return sources[name] },
-		Max:     maxDiagnostics,
-	})
+	return diag.WriteText(w, l, options(tty, sources))
+}
+
+// Faults is [Voice.Diagnostics] on standard error, for a script that does not run: an agent gets as much as of a failure.
+func (v *Voice) Faults(l diag.List, sources map[string]*diag.Source) error {
+	o := options(v.ErrTTY, sources)
+	if !v.ErrTTY && !InCI() {
+		o.Size = report.AgentLimit - faultsRoom
+		o.More = "; `dialect check` prints up to " + strconv.Itoa(maxDiagnostics)
+	}
+	return diag.WriteText(v.Err, l, o)
+}
+
+// faultsRoom is what is left, in bytes, for the line that nothing was run.
+const faultsRoom = 200
+
+func options(tty bool, sources map[string]*diag.Source) diag.TextOptions {
+	return diag.TextOptions{Color: Color(tty), Sources: func(name string) *diag.Source { return sources[name] }, Max: maxDiagnostics}
 }
 
 // Diff prints what differs between two texts of others, with stars for values beside names as secrets have. A reviewer reads it in
