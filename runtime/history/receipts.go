@@ -29,6 +29,7 @@ type Run struct {
 	Run      string  `json:"run"`
 	Script   string  `json:"script"`
 	Part     bool    `json:"part,omitempty"`
+	Prove    bool    `json:"prove,omitempty"` // its commands ran on files that were broken on purpose
 	Started  string  `json:"started"`
 	Elapsed  float64 `json:"elapsed_seconds"` // until its last command had ended
 	Verdict  string  `json:"verdict"`         // passed (its final gate did), gated (a gate over a part did), failed, unfinished, or ungated
@@ -76,7 +77,10 @@ func (h *Report) WriteText(out io.Writer) error {
 			commands = fmt.Sprintf("%d of %d", r.Ended, r.Commands)
 		}
 		script := diag.Name(r.Script)
-		if r.Part {
+		switch {
+		case r.Prove:
+			script += " (prove)"
+		case r.Part:
 			script += " (part)"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%.2f s\t%s\t%s\t%s\n", diag.Printable(r.Run), records.Stamp(r.Began), r.Elapsed, r.Verdict, commands, script)
@@ -91,7 +95,7 @@ func (h *Report) WriteText(out io.Writer) error {
 	for _, l := range h.Lines {
 		flaky := "-"
 		if l.Trees > 0 {
-			flaky = fmt.Sprintf("%d of %d trees", l.Flaked, l.Trees)
+			flaky = fmt.Sprintf("%d of %s", l.Flaked, diag.Number(l.Trees, "tree"))
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f s\t%.2f s\t%s\n", diag.Clip(diag.Printable(l.Line), most), l.Runs, l.Failed, l.Median, l.Slowest, flaky)
 	}
@@ -184,6 +188,7 @@ func runs(es []receipts.Entry) (list []*Run) {
 			list = append(list, r)
 		case *receipts.Receipt:
 			if r := byID[b.Run]; r != nil {
+				r.Prove = r.Prove || b.Control != nil
 				r.steps[b.Step] = b.Status == receipts.Succeeded
 				r.Elapsed = max(r.Elapsed, b.Timestamp.Add(b.Duration()).Sub(r.Began).Seconds())
 			}
@@ -229,7 +234,7 @@ func lines(es []receipts.Entry, wanted map[string]bool) (list []*Line) {
 	for _, e := range es {
 		v, _ := e.Parse()
 		b, ok := v.(*receipts.Receipt)
-		if !ok || !wanted[b.Run] || !b.Reused.IsZero() {
+		if !ok || !wanted[b.Run] || !b.Reused.IsZero() || b.Control != nil {
 			continue
 		}
 		name := b.Line.Text.Text

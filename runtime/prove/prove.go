@@ -341,10 +341,13 @@ func (l *line) judge(r *attempt.Report, nonce string, places int) (receipts.Cont
 	return rec, l.said.Text
 }
 
-// end counts.
+// end counts. What was never broken because all ended early is not done: it may have a control.
 func (s *session) end() *Document {
 	d := s.doc
 	for _, l := range d.Lines {
+		if d.cut() && l.Outcome == string(control.None) && l.Detail == "" {
+			l.Outcome, l.Detail = string(control.Unfinished), "nothing that it looks at was broken"
+		}
 		d.Of++
 		if l.Outcome == string(control.Noticed) {
 			d.Tested++
