@@ -181,10 +181,18 @@ func (d Documents) at(name, at string) (doc *report.Document, l *report.DocResul
 		if len(places) == 0 {
 			return nil, nil, &LookupError{Text: fmt.Sprintf("%s, of %s, ran no line", doc.Run, doc.Script.Name), Hint: runsHint}
 		}
-		return nil, nil, &LookupError{
-			Text: fmt.Sprintf("%s, of %s, has no line %s", doc.Run, doc.Script.Name, at),
-			Hint: "it has: " + strings.Join(places[:min(len(places), 20)], ", "),
-		}
+		hint := "it has: " + strings.Join(places[:min(len(places), 20)], ", ")
+		d.each(func(before *report.Document) bool { // a run of one line of a script, or of what was piped in, hides that of the script
+			if doc.Script.Path != "" && before.Script.Path != doc.Script.Path {
+				return false
+			}
+			l := find(before.Lines, func(l *report.DocResult) bool { return l.At() == at })
+			if l != nil {
+				hint += fmt.Sprintf("; a run before it has %s:%s: dialect log %s/%s", before.Script.Name, at, before.Run, l.ID)
+			}
+			return l != nil
+		})
+		return nil, nil, &LookupError{Text: fmt.Sprintf("%s, of %s, has no line %s", doc.Run, doc.Script.Name, at), Hint: hint}
 	}
 	return doc, l, nil
 }

@@ -25,7 +25,7 @@ func documents(t *testing.T) Documents {
 	d := Documents{archive.Archive(t.TempDir())}
 	for i, run := range []string{"r-aaaa1111aaaa1111", "r-aaaa2222aaaa2222", "r-bbbb3333bbbb3333"} {
 		doc := &report.Document{Schema: "dialect.report/1", Run: run}
-		doc.Script.Path, doc.Script.SHA256 = "/p/a.dlct", "aa"
+		doc.Script.Name, doc.Script.Path, doc.Script.SHA256 = "a.dlct", "/p/a.dlct", "aa"
 		if run == "r-bbbb3333bbbb3333" {
 			doc.Script.Path, doc.Script.SHA256 = "", "bb"
 		}
@@ -126,6 +126,15 @@ func TestLine(t *testing.T) {
 		case l == nil && doc.Run != want, l != nil && doc.Run+" "+l.ID != want:
 			t.Errorf("%q: %s, %v; want %s", id, doc.Run, l, want)
 		}
+	}
+	// A line that the last run had no part in is in one before it.
+	keep(t, d, "r-cccc4444cccc4444", "/p/a.dlct", nil, &report.DocResult{ID: "1", File: "a.dlct", Line: 3})
+	var lookup *LookupError
+	if _, _, err := d.Line("1"); !errors.As(err, &lookup) || lookup.Hint != "it has: 3; a run before it has a.dlct:1: dialect log r-aaaa1111aaaa1111/1" {
+		t.Errorf("%+v", err)
+	}
+	if _, _, err := d.Line("9"); !errors.As(err, &lookup) || lookup.Hint != "it has: 3" {
+		t.Errorf("%+v", err)
 	}
 }
 
