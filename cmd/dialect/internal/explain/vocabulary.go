@@ -55,11 +55,11 @@ func Bindings(m *routing.Matrix, verb string) Vocabulary {
 	return v
 }
 
-// WriteText writes the lines by their verbs.
+// WriteText writes the lines by their verbs. What a line runs comes last: one long command would pad all others.
 func (v Vocabulary) WriteText(w io.Writer) error {
 	return table(w, func(w io.Writer) {
 		for _, l := range slices.SortedStableFunc(slices.Values(v.Lines), func(a, b Line) int { return strings.Compare(a.Verb, b.Verb) }) {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d\n", diag.Printable(l.Usage), diag.Printable(l.Binding), diag.Printable(l.Runs), diag.Printable(l.File), l.Line)
+			fmt.Fprintf(w, "%s\t%s\t%s:%d\t%s\n", diag.Printable(l.Usage), diag.Printable(l.Binding), diag.Printable(l.File), l.Line, diag.Printable(l.Runs))
 		}
 	})
 }
