@@ -38,7 +38,11 @@ func NoCommit(ctx context.Context, flag, dir, rev string, err error) *exit.Failu
 		if name := upstream(dir); name != "" && rev == remote+"/"+branch {
 			return f.Hint("this repository has %s: %s %[1]s", name, flag)
 		}
-		if text, err := regular.Read(filepath.Join(repository, "config"), 1<<20); err == nil && strings.Contains(string(text), `[remote "origin"]`) {
+		switch text, err := regular.Read(filepath.Join(repository, "config"), 1<<20); {
+		case err != nil:
+		case !strings.Contains(string(text), `[remote "origin"]`):
+			f.Hint("this repository has no remote of that name: %s HEAD, or without %[1]s", flag)
+		default:
 			f.Hint("if the remote has it, fetch it: %s", report.Command([]string{"git", "fetch", "origin", "+refs/heads/" + branch + ":refs/remotes/origin/" + branch}))
 		}
 	}

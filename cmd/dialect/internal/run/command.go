@@ -97,7 +97,7 @@ func (c *Command) Run(v *voice.Voice, args []string) error {
 	rec.Close(o)
 	sig.Bound(o.ExitStatus(), func() {})
 	queue.Flush(sig.Context)
-	return c.tell(v, o, &file)
+	return c.tell(v, o, &file, store)
 }
 
 // plan returns the root of the project around dir, and the plan of the command.
@@ -124,8 +124,8 @@ func (c *Command) plan(dir string, args []string) (string, *plan.Plan, error) {
 	return root, p, nil
 }
 
-// tell tells how the command ended, keeps the hash of its receipt in file, and returns its exit status.
-func (c *Command) tell(v *voice.Voice, o *engine.Outcome, file *outfile.File) error {
+// tell tells how the command ended, keeps the hash of its receipt in file, and returns its exit status. Its store was to be at path.
+func (c *Command) tell(v *voice.Voice, o *engine.Outcome, file *outfile.File, path string) error {
 	judged := c.As != "" // a binding's expectations decide
 	r := o.Results[0]
 	kept := !r.Receipt.IsZero() && !r.Degraded
@@ -136,7 +136,7 @@ func (c *Command) tell(v *voice.Voice, o *engine.Outcome, file *outfile.File) er
 			say = v.Errorf
 		}
 		say("DEGRADED: %s", report.NewDocument(o, nil, "").Lost())
-		if hint := storage.RemedyOf(o.Degraded); hint != "" {
+		if hint := storage.RemedyAt(o.Degraded, path); hint != "" {
 			v.Hintf("%s", hint)
 		}
 	}

@@ -123,7 +123,8 @@ func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 	doc.Checkpoint = rec.Left()
 	rec.Keep(doc)
 	v.Stands()
-	if err := rec.Secret.Through(v.Out, report.Syntax(o.JSON), func(w io.Writer) error { return o.print(v, w, doc) }); err != nil {
+	path, _ := o.Paths(p.Matrix.Root)
+	if err := rec.Secret.Through(v.Out, report.Syntax(o.JSON), func(w io.Writer) error { return o.print(v, w, doc, path) }); err != nil {
 		return err
 	}
 	if err := o.files(v, doc, p, rec, &junit, &html); err != nil {

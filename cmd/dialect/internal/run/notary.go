@@ -108,7 +108,7 @@ func (o *Options) notarize(v *voice.Voice, p *project.Program) error {
 	}
 	doc := report.NewDocument(out, p.Findings, "")
 	v.Stands()
-	if err := secret.Through(v.Out, report.Syntax(o.JSON), func(w io.Writer) error { return o.print(v, w, doc) }); err != nil {
+	if err := secret.Through(v.Out, report.Syntax(o.JSON), func(w io.Writer) error { return o.print(v, w, doc, "") }); err != nil {
 		return err
 	}
 	if err := junit.Write(v.Out, func(w io.Writer) error {

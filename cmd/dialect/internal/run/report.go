@@ -115,8 +115,8 @@ func ReportOptions(v *voice.Voice, d *report.Document) report.Options {
 	return opt
 }
 
-// print prints the report of a run.
-func (o *Options) print(v *voice.Voice, w io.Writer, d *report.Document) error {
+// print prints the report of a run whose store was to be at path; empty where that is for others to know.
+func (o *Options) print(v *voice.Voice, w io.Writer, d *report.Document, path string) error {
 	if o.JSON {
 		return report.JSON(w, d)
 	}
@@ -128,7 +128,7 @@ func (o *Options) print(v *voice.Voice, w io.Writer, d *report.Document) error {
 		opt.Form = report.CI
 	}
 	err := report.Text(w, d, opt)
-	if hint := store.RemedyOf(d.Degraded); err == nil && hint != "" {
+	if hint := store.RemedyAt(d.Degraded, path); err == nil && hint != "" {
 		_, err = fmt.Fprintf(w, "hint: %s\n", hint)
 	}
 	return err

@@ -255,6 +255,20 @@ func Do[T any](p Place, o sqlite.Options, f func(ctx context.Context, s *sqlite.
 	return made, err
 }
 
+// RemedyAt is [RemedyOf], and for a project's own store at path, in which the fault is, how to begin a new one.
+func RemedyAt(text, path string) string {
+	if hint := RemedyOf(text); hint != "" || archive.Project(path) == "" {
+		return hint
+	}
+	if strings.Contains(text, notSQLite) || strings.Contains(text, sqlite.ErrUnread.Error()) {
+		return "move it away to begin a new one: " + Aside(path)
+	}
+	return ""
+}
+
+// notSQLite is part of the text of a [sqlite.ForeignError].
+const notSQLite = "it is not a SQLite database"
+
 func read[T any](p Place, f func(ctx context.Context, s *sqlite.Store) (T, error)) (T, error) {
 	return Do(p, sqlite.Options{ReadOnly: true}, f)
 }
