@@ -8,8 +8,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/mcpserver"
 	"github.com/command-dialect/dialect/runtime/mcpclient/broker"
@@ -31,7 +29,7 @@ func Main() int {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		o := mcpserver.Options{Self: os.Args[2], Root: os.Args[3], Version: os.Args[4]}
-		if err = mcpserver.Serve(ctx, o, &mcp.StdioTransport{}); ctx.Err() != nil {
+		if err = mcpserver.Serve(ctx, o, mcpserver.Lines(os.Stdin, os.Stdout)); ctx.Err() != nil {
 			err = nil
 		}
 	default:

@@ -467,8 +467,11 @@ func (c *call) script(in scriptInput) error {
 	case in.Script == "" && lines == "":
 		// The script that dialect runs where none is named.
 		if m, _, err := project.LoadMatrix(c.o.Root, ""); err == nil {
-			if path, _ := project.DefaultScript(c.o.Root, m); path != "" && c.leadsOut(path) {
+			switch path, several := project.DefaultScript(c.o.Root, m); {
+			case path != "" && c.leadsOut(path):
 				return fmt.Errorf("%q leads out of the root", place.From(c.o.Root, path))
+			case path == "" && len(several) == 0 && project.LostScript(context.Background(), c.o.Root, m) == "":
+				return errors.New("the project has no script: give script or text; the tool vocab lists the lines that are bound")
 			}
 		}
 		return nil

@@ -605,6 +605,15 @@ func TestDefaultScript(t *testing.T) {
 	if a := call(t, s, "run", map[string]any{"text": "Test with none\n"}); !a.IsError || strings.Contains(a.Text, "--routing") {
 		t.Errorf("a line that is not bound: %+v", a)
 	}
+	// Without any, the answer says what an agent can give: it has no file to name on a command line, and no pipe.
+	if err := os.Remove(filepath.Join(dir, "only.dlct")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"check", "run"} {
+		if a := call(t, s, tool, map[string]any{}); !a.IsError || !strings.Contains(a.Text, "give script or text") || strings.Contains(a.Text, "pipe") {
+			t.Errorf("%s: %+v", tool, a)
+		}
+	}
 }
 
 // TestDefaultBounded: the script that runs where none is named is bounded by the root as one that is.
