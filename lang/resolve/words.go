@@ -23,7 +23,7 @@ func (r *resolver) unbound(c *lang.Command) {
 	switch {
 	case verb == "":
 		r.unboundVerb(c)
-		if noun == "" {
+		if noun == "" && (c.Bad || !inPack(c)) { // else one hint is for both
 			r.unboundNoun(c)
 		}
 	case noun == "":
@@ -43,6 +43,9 @@ func (r *resolver) unbound(c *lang.Command) {
 	}
 }
 
+// inPack reports whether a pack binds the verb and noun of c.
+func inPack(c *lang.Command) bool { return len(routing.PacksOf(c.Verb.Key(), c.Noun.Key())) > 0 }
+
 func (r *resolver) unboundVerb(c *lang.Command) {
 	d := r.errorf(diag.UnboundVerb, c.Verb.Span, "nothing is bound to the verb %q", c.Verb.Key())
 	if r.all.Full(diag.Error) {
@@ -58,7 +61,7 @@ func (r *resolver) unboundVerb(c *lang.Command) {
 		}
 	}
 	d.Hint += "verbs: " + list(verbs)
-	if near == "" && c.Noun.Text != "" && !c.Bad {
+	if c.Noun.Text != "" && !c.Bad && (near == "" || inPack(c)) {
 		d.Hint += "\n" + r.stub(d, c)
 	}
 }
@@ -258,7 +261,11 @@ func (r *resolver) stub(d *diag.Diagnostic, c *lang.Command) string {
 			Applicability: diag.HasPlaceholders, Edits: []diag.Edit{change},
 		})
 	}
-	return "or bind it:\n" + text
+	hint := ""
+	if packs := routing.PacksOf(verb, noun); len(packs) > 0 {
+		hint = fmt.Sprintf("the pack %s has this line: extends = [%q] in %s\n", packs[0], packs[0], r.m.Name)
+	}
+	return hint + "or bind it:\n" + text
 }
 
 // example returns the usage of b with its parameters in angle brackets: in
