@@ -7,7 +7,7 @@
 // another. A plan that comes with errors holds the lines that could be bound
 // and must not be run.
 //
-// The package runs nothing, reads no file and looks for no executable. It is one package of up to 1,700 lines because what a line is bound to,
+// The package runs nothing, reads no file and looks for no executable. It is one package of up to 1,720 lines because what a line is bound to,
 // what is wrong with it and what it meant instead are found in one walk over its words.
 //
 // # Values
