@@ -276,7 +276,7 @@ func (v *converter) differs(w *walk, c *git.Config, e *entry) (why string, store
 		a = unspecified()
 	}
 	if v.doubted[e.path] {
-		return "git said otherwise of its attributes than the attributes files of the tree", false
+		return "git says otherwise of its attributes than the attributes files of the tree, or they have a word that it prints like a state", false
 	}
 	if !plain(a[attrEncoding]) {
 		return "working-tree-encoding=" + git.Clip(a[attrEncoding]) + ": its blob has another encoding", false

@@ -106,6 +106,12 @@ var exactCases = []struct {
 		r.write("a.bat", "a\r\nb\r\n")
 		r.commit()
 	}},
+	{name: "words that git prints like states", build: func(r *repo) {
+		r.write(".gitattributes", "*.a text=unset eol=crlf\n*.b crlf=unset eol=crlf\n")
+		r.write("x.a", "a\n")
+		r.write("x.b", "a\n")
+		r.commit()
+	}, beyond: []string{"x.a: git says", "x.b: git says"}},
 	{name: "LF where tracked attributes say CR LF", build: func(r *repo) {
 		r.write(".gitattributes", "*.txt text eol=crlf\n*.auto text=auto eol=crlf\n")
 		r.write("a.txt", "a\n")

@@ -1,6 +1,7 @@
 package ignore
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"strings"
@@ -30,6 +31,9 @@ const (
 
 const blank = " \t\r\n"
 
+// maxLine is the length, in bytes, from which on git does not read a line.
+const maxLine = 2048
+
 // ParseAttributes reads attributes files, by their paths.
 func ParseAttributes(files map[string][]byte) *Attributes {
 	a := &Attributes{lines: make(map[string][]attributed), macros: map[string][]state{"binary": {{"diff", unset}, {"merge", unset}, {"text", unset}}}}
@@ -37,7 +41,7 @@ func ParseAttributes(files map[string][]byte) *Attributes {
 		dir, _ := path.Split(file)
 		for line := range strings.SplitSeq(string(content), "\n") {
 			name, rest, ok := splitAttributes(line)
-			if !ok {
+			if !ok || len(line) >= maxLine {
 				continue
 			}
 			states, ok := parseStates(rest)
@@ -120,6 +124,8 @@ func parseStates(s string) (list []state, ok bool) {
 			name, value = name[1:], Unspecified
 		case !equals:
 			value = set
+		case value == set || value == unset || value == Unspecified:
+			value = "=" + value // a word that is none of these to git, and that it prints alike
 		}
 		if !validAttribute(name) {
 			return nil, false
@@ -135,7 +141,8 @@ func validAttribute(name string) bool {
 	return name != "" && name[0] != '-' && strings.Trim(name, letters) == "" && !strings.HasPrefix(name, "builtin_")
 }
 
-// Of returns the values of all attributes of a file that a line says something of. It fails with an [*Error] if b has no more steps.
+// Of returns the values of all attributes of a file that a line says something of; a word that git prints like a state has a "=" before it. It fails if b
+// has no more steps.
 func (a *Attributes) Of(b *Budget, file string) (map[string]string, error) {
 	values := make(map[string]string)
 	for dir := file; dir != ""; {
@@ -144,11 +151,11 @@ func (a *Attributes) Of(b *Budget, file string) (map[string]string, error) {
 		lines := a.lines[dir]
 		for i := len(lines) - 1; i >= 0; i-- {
 			match, steps := lines[i].match(file[len(dir):], path.Base(file), false)
-			if err := b.take(steps); err != nil {
-				return nil, &Error{dir, err}
-			}
 			if match {
-				a.fill(values, lines[i].states)
+				steps += a.fill(values, lines[i].states)
+			}
+			if err := b.take(steps); err != nil {
+				return nil, fmt.Errorf("%s.gitattributes: %w", dir, err)
 			}
 		}
 	}
@@ -156,16 +163,21 @@ func (a *Attributes) Of(b *Budget, file string) (map[string]string, error) {
 	return values, nil
 }
 
-// fill sets what is not known yet, the last first.
-func (a *Attributes) fill(values map[string]string, states []state) {
+// fill sets what is not known yet, the last first, and returns how many steps that took.
+func (a *Attributes) fill(values map[string]string, states []state) (steps int) {
 	for i := len(states) - 1; i >= 0; i-- {
 		s := states[i]
+		steps += stateSteps
 		if _, known := values[s.name]; known {
 			continue
 		}
 		values[s.name] = s.value
 		if s.value == set {
-			a.fill(values, a.macros[s.name])
+			steps += a.fill(values, a.macros[s.name])
 		}
 	}
+	return steps
 }
+
+// stateSteps is what a state costs, in steps of a match.
+const stateSteps = 8
