@@ -8,6 +8,14 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
+// cameBelow is how many files came while the run of the gate b, below a gate over tree, went on with these files: the run above may have not seen them.
+func cameBelow(tree *receipts.Tree, b *receipts.Gate) int {
+	if tree == nil || b.Tree == nil || !b.Tree.Matches(*tree) {
+		return 0
+	}
+	return b.Came
+}
+
 // handedExact refuses a gate over the files of a commit where a task of it rests on a gate of these files that is not exact, nor a line below that: an agent
 // may have tested them with something beside them that no clone has. Of the runs that a line of the matrix started nothing is asked: their commands are the
 // same in a clone.

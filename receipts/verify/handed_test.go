@@ -166,14 +166,24 @@ func TestInnerCame(t *testing.T) {
 	}{
 		"none came":          {func(*receipts.Gate) {}, Verified},
 		"one came":           {func(g *receipts.Gate) { g.Came = 1 }, Stale},
-		"in another project": {func(g *receipts.Gate) { g.Came, g.Place = 1, receipts.Text("a") }, Verified},
+		"in another project": {func(g *receipts.Gate) { g.Came, g.Place = 1, receipts.Text("a") }, Stale},
 		"on other files":     {func(g *receipts.Gate) { g.Came, g.Tree = 1, &treeB }, Verified},
 	} {
 		m := newMaker(t)
 		m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
 		in := func(r *receipts.Receipt) { r.Run, r.Step = "r-6", "1" }
 		below := m.gate([]receipts.Hash{m.receipt(of("vet"), in)}, func(g *receipts.Gate) { g.Run, g.Parent = "r-6", "r-1/1" }, tt.change)
-		m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Nested = []receipts.Hash{below} })
+		line := m.receipt()
+		for _, anyRun := range []bool{false, true} { // a run passes, and its verdict says what came
+			g := requestFor(line)
+			if g.AnyRun = anyRun; anyRun {
+				g.Tree = &treeA
+			}
+			if d := m.decide(Options{}, g); d.Passed() != (tt.want == Verified || !anyRun) {
+				t.Errorf("%s: gate of any run %v: %v", name, anyRun, d.Refusals)
+			}
+		}
+		m.gate([]receipts.Hash{line}, func(g *receipts.Gate) { g.Nested = []receipts.Hash{below} })
 		if res := ask(t, m.open(Options{}), asked()); res.Verdict != tt.want {
 			t.Errorf("%s: %s\nwant %s", name, told(res), tt.want)
 		}

@@ -363,11 +363,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	}
 	res.Inner = s.inner(append(res.nested, s.since(e, res.Members, q.Level)...), res.Members, func(sha receipts.Hash) {
 		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run that a line of the gate %s started", sha.Short(), id)
-	}, func(b *receipts.Gate) {
-		if g.Tree != nil && b.Tree != nil && b.Tree.Matches(*g.Tree) && b.Place == g.Place {
-			res.came += b.Came // the run of b saw them, and that of g may have not
-		}
-	})
+	}, func(b *receipts.Gate) { res.came += cameBelow(g.Tree, b) })
 	// A producer's own word is never raised, only lowered.
 	res.Level = min(res.Level, max(g.Level, receipts.LevelHash))
 

@@ -125,7 +125,7 @@ func parseStates(s string) (list []state, ok bool) {
 		case !equals:
 			value = set
 		case value == set || value == unset || value == Unspecified:
-			value = "=" + value // a word that is none of these to git, and that it prints alike
+			value = "=" + value // to git another word, which it prints alike
 		}
 		if !validAttribute(name) {
 			return nil, false
