@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -83,11 +85,33 @@ func openBeside(tls *libc.TLS, name uintptr, flags, mode int32) int32 {
 		return failed(tls, err)
 	}
 	defer unix.Close(dir)
-	fd, err := unix.Openat(dir, filepath.Base(path), int(flags)|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(mode))
+	base, flag := filepath.Base(path), int(flags)|unix.O_NOFOLLOW|unix.O_CLOEXEC
+	fd, err := unix.Openat(dir, base, flag&^unix.O_CREAT, uint32(mode))
+	if err == unix.ENOENT && flag&unix.O_CREAT != 0 {
+		fd, err = unix.Openat(dir, base, flag|unix.O_EXCL, uint32(mode))
+	} else if err == nil && os.Geteuid() == 0 {
+		if err = ofDatabase(dir, base, fd); err != nil {
+			unix.Close(fd)
+		}
+	}
 	if err != nil {
 		return failed(tls, err)
 	}
 	return int32(fd)
+}
+
+// ofDatabase returns an error unless the file that is open as fd, under a name beside a database, is a regular one of the owner of the database, and has no other
+// name: SQLite, as root, gives it to that owner, and writes into it. The owner of the folder can move any file of root there that lies in another of its folders.
+func ofDatabase(dir int, name string, fd int) error {
+	var base, file unix.Stat_t
+	database := name[:strings.LastIndexByte(name, '-')]
+	if err := cmp.Or(unix.Fstatat(dir, database, &base, unix.AT_SYMLINK_NOFOLLOW), unix.Fstat(fd, &file)); err != nil {
+		return err
+	}
+	if file.Mode&unix.S_IFMT != unix.S_IFREG || file.Nlink != 1 || file.Uid != base.Uid {
+		return unix.EACCES
+	}
+	return nil
 }
 
 // removeBeside is a [remover].

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -54,6 +55,49 @@ func TestFolderExchanged(t *testing.T) {
 			left, err := os.ReadDir(outside)
 			if want := map[bool]int{true: 2, false: 1}[last]; err != nil || len(left) != want {
 				t.Errorf("%s, at the end %v: where the link leads is %v, %v", name, last, left, err)
+			}
+		}
+	}
+}
+
+// TestFilesOfRoot has the owner of a store put a file of root in the place of one that SQLite keeps beside it: root, who asks the store, neither writes into it
+// nor gives it away.
+func TestFilesOfRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it takes root")
+	}
+	const user = 12345
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+		for name, o := range map[string]Options{"existing": {Existing: true}, "read-only": {ReadOnly: true}} {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "receipts.db")
+			makeStore(t, path)
+			secret := bytes.Repeat([]byte("a key "), 10_000)
+			if err := errors.Join(os.Chown(dir, user, user), os.Chown(path, user, user), os.WriteFile(path+suffix, secret, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(ctx, path, o)
+			if err == nil {
+				if _, err = s.Audit(ctx); err == nil && !o.ReadOnly {
+					err = s.Append(ctx, makeReceipt("r-1", 0))
+				}
+				s.Close()
+			}
+			info, serr := os.Stat(path + suffix)
+			content, rerr := os.ReadFile(path + suffix)
+			if serr != nil || rerr != nil || ownedBy(info) != 0 || !bytes.Equal(content, secret) {
+				t.Errorf("%s, %s: of user %v now, the same content %v, %v; the store: %v", suffix, name, info, bytes.Equal(content, secret), errors.Join(serr, rerr), err)
+			}
+			// What SQLite itself leaves for the owner is no hindrance.
+			if err := os.Remove(path + suffix); err != nil {
+				t.Fatal(err)
+			}
+			if s, err = Open(ctx, path, o); err == nil {
+				_, err = s.Audit(ctx)
+				err = errors.Join(err, s.Close())
+			}
+			if err != nil {
+				t.Errorf("%s, %s: without it: %v", suffix, name, err)
 			}
 		}
 	}
