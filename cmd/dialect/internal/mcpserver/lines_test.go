@@ -30,6 +30,7 @@ func TestLines(t *testing.T) {
 		{`{"jsonrpc":"1.0","id":2}`, `"id":null,"error":{"code":-32600,`},
 		{"[]", `"id":null,"error":{"code":-32600,`},
 		{"[5]", `"id":null,"error":{"code":-32600,`},
+		{`[{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`, `"id":null,"error":{"code":-32600,`},
 		{" ", ""},
 		{strings.Repeat("{", 100<<10), `"id":null,"error":{"code":-32700,`},
 		{`{"jsonrpc":"2.0","id":3,"method":"ping"}`, `"id":3,"result":`},
