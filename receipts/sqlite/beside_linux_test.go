@@ -88,7 +88,7 @@ func TestFilesOfRoot(t *testing.T) {
 			if serr != nil || rerr != nil || ownedBy(info) != 0 || !bytes.Equal(content, secret) {
 				t.Errorf("%s, %s: of user %v now, the same content %v, %v; the store: %v", suffix, name, info, bytes.Equal(content, secret), errors.Join(serr, rerr), err)
 			}
-			// What SQLite itself leaves for the owner is no hindrance.
+			// What SQLite itself leaves, it can open again.
 			if err := os.Remove(path + suffix); err != nil {
 				t.Fatal(err)
 			}
