@@ -183,6 +183,9 @@ func TestInnerCame(t *testing.T) {
 				t.Errorf("%s: gate of any run %v: %v", name, anyRun, d.Refusals)
 			}
 		}
+		if d, _, err := m.open(Options{}).Consume(asked(nothing), line.String()); err != nil || d.Passed() != (tt.want == Verified) {
+			t.Errorf("%s: consumed: %v, %v", name, d.Refusals, err)
+		}
 		m.gate([]receipts.Hash{line}, func(g *receipts.Gate) { g.Nested = []receipts.Hash{below} })
 		if res := ask(t, m.open(Options{}), asked()); res.Verdict != tt.want {
 			t.Errorf("%s: %s\nwant %s", name, told(res), tt.want)

@@ -422,7 +422,10 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	}
 	res.Inner = s.inner(s.ownRuns(e), res.Members, func(sha receipts.Hash) {
 		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run behind %s", sha.Short(), name)
-	}, func(*receipts.Gate) {})
+	}, func(b *receipts.Gate) { res.came += cameBelow(q.Tree, b) })
+	if res.came > 0 {
+		res.no(Stale, receipts.Inexact, e.SHA, "runs behind %s may have read files that no longer exist: %d of them", name, res.came)
+	}
 	q.identify(res, e.SHA, name, r.Session, r.Nonce, r.Timestamp.Time, r.Place)
 	s.repeats(q, res)
 	s.aged(q, res)

@@ -414,9 +414,9 @@ func (w *walk) submodule(e *entry) string {
 		text := w.rules[f.path]
 		for _, word := range []struct {
 			name string
-			need traits
-		}{{"eol=crlf", hasLoneLF}, {"ident", hasDollar}, {"lfs", isPointer}, {"working-tree-encoding", ^traits(0)}} {
-			if bytes.Contains(text, []byte(word.name)) && seen&word.need != 0 || len(text) >= ignore.MaxFile {
+			need traits // zero: any file will do
+		}{{"eol=crlf", hasLoneLF}, {"ident", hasDollar}, {"lfs", isPointer}, {"working-tree-encoding", 0}} {
+			if bytes.Contains(text, []byte(word.name)) && (word.need == 0 || seen&word.need != 0) || len(text) >= ignore.MaxFile {
 				return fmt.Sprintf("a submodule whose attributes convert files (%s)", word.name)
 			}
 		}

@@ -331,6 +331,17 @@ var exactCases = []struct {
 		sub.write("conftest.py", "x")
 		sub.git("add", "conftest.py")
 	}, beyond: []string{"sub: a submodule whose files"}},
+	{name: "submodule with another encoding, and no line end in it", build: func(r *repo) {
+		other := newRepo(r)
+		other.write("t", "good")
+		other.write(".gitattributes", "t working-tree-encoding=UTF-16")
+		other.git("add", "--", ".gitattributes")
+		other.git("update-index", "--add", "--cacheinfo", "100644,"+other.git("hash-object", "-w", "--no-filters", "t")+",t")
+		other.git("commit", "-q", "-m", "x")
+		r.git("submodule", "--quiet", "add", other.dir, "sub")
+		r.commit()
+		r.write("sub/t", "good")
+	}, beyond: []string{"sub: a submodule whose attributes"}},
 	{name: "submodule with attributes", build: func(r *repo) {
 		other := newRepo(r)
 		other.write("t", "a\n")
