@@ -658,6 +658,7 @@ func (q *Question) changedSince(ctx context.Context, g *receipts.Gate) (paths []
 		return nil, ""
 	}
 	remedy = leftBehind + "; run again if these files are part of the project"
+	tracked := "" // what a run itself changes
 	for _, c := range workspace.Diff(old, now) {
 		if c.Kind == workspace.Added && strings.HasSuffix(c.Path, "/") {
 			continue // a repository, which no list that was kept has; its files are listed
@@ -666,6 +667,14 @@ func (q *Question) changedSince(ctx context.Context, g *receipts.Gate) (paths []
 		if c.Kind != workspace.Added || !c.Untracked {
 			remedy = ""
 		}
+		if _, name, ok := strings.Cut("/"+c.Path, "/"+archive.Folder+"/"); ok && tracked == "" {
+			if _, ok := archive.Makes(name); ok {
+				tracked = c.Path
+			}
+		}
+	}
+	if tracked != "" {
+		remedy = fmt.Sprintf("git tracks what dialect itself writes, %s, so that each run makes other files: take it out of the index (git rm --cached) and commit that, and run again", report.Command([]string{tracked}))
 	}
 	return paths, remedy
 }
