@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -86,18 +87,26 @@ func openBeside(tls *libc.TLS, name uintptr, flags, mode int32) int32 {
 	}
 	defer unix.Close(dir)
 	base, flag := filepath.Base(path), int(flags)|unix.O_NOFOLLOW|unix.O_CLOEXEC
-	fd, err := unix.Openat(dir, base, flag&^unix.O_CREAT, uint32(mode))
-	if err == unix.ENOENT && flag&unix.O_CREAT != 0 {
-		fd, err = unix.Openat(dir, base, flag|unix.O_EXCL, uint32(mode))
-	} else if err == nil && os.Geteuid() == 0 {
-		if err = ofDatabase(dir, base, fd); err != nil {
-			unix.Close(fd)
+	for tries := 0; ; tries++ {
+		fd, err := unix.Openat(dir, base, flag&^unix.O_CREAT, uint32(mode))
+		made := err == unix.ENOENT && flag&unix.O_CREAT != 0
+		if made {
+			fd, err = unix.Openat(dir, base, flag|unix.O_EXCL, uint32(mode))
+		}
+		if err == nil && !made && os.Geteuid() == 0 {
+			if err = ofDatabase(dir, base, fd); err != nil {
+				unix.Close(fd)
+			}
+		}
+		switch {
+		case err == nil:
+			return int32(fd)
+		case tries < 100 && (made && err == unix.EEXIST || err == unix.EACCES && os.Geteuid() == 0):
+			time.Sleep(time.Millisecond) // another process is just making it, and, as root, has not given it away yet
+		default:
+			return failed(tls, err)
 		}
 	}
-	if err != nil {
-		return failed(tls, err)
-	}
-	return int32(fd)
 }
 
 // ofDatabase returns an error unless the file that is open as fd, under a name beside a database, is a regular one of the owner of the database, and has no other

@@ -52,7 +52,11 @@ func TestState(t *testing.T) {
 	give := func(names ...string) {
 		t.Helper()
 		for _, name := range names {
-			if err := os.Chown(name, 65534, -1); err != nil {
+			all, err := filepath.Glob(name + "*") // with what SQLite keeps beside it
+			for _, file := range all {
+				err = errors.Join(err, os.Chown(file, 65534, -1))
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
