@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"sync"
@@ -231,7 +232,7 @@ func (t *trees) elsewhere() string {
 }
 
 // gate ends the epoch for a gate: every file is read again. It returns the snapshot of
-// what was tested, nil if there is none, and the paths that are there beyond it.
+// what was tested, nil if there is none, and the paths that are, or were, there beyond it.
 func (t *trees) gate() (tested *workspace.Snapshot, unseen []string) {
 	if t.source == nil {
 		return nil, nil
@@ -245,6 +246,13 @@ func (t *trees) gate() (tested *workspace.Snapshot, unseen []string) {
 		for _, c := range workspace.Diff(tested, t.now) {
 			if unseen = append(unseen, c.Path); t.tested != nil {
 				t.comes(c.Path) // its pass is about the files that it left, and the gate is not
+			}
+		}
+	}
+	if tested != nil {
+		for _, path := range slices.Sorted(maps.Keys(t.came)) { // also what is gone
+			if !tested.Has(path) && !slices.Contains(unseen, path) {
+				unseen = append(unseen, path)
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func TestEpochs(t *testing.T) {
 		}, "passed", ""},
 		{"a new file that comes and goes", func(r *repo) []*plan.Step {
 			return []*plan.Step{r.sh("a", "echo x >new.txt"), r.sh("write", "rm new.txt"), r.sh("b", "true")}
-		}, "passed", ""},
+		}, "passed", "new.txt"},
 		{"a new file before a gate in the middle", func(r *repo) []*plan.Step {
 			return []*plan.Step{r.sh("a", "echo x >new.txt"), gate(), r.sh("b", "true")}
 		}, "passed", "new.txt"},
