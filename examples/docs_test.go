@@ -95,7 +95,7 @@ const released = "it needs a release: TestInstall checks the sums of archives, a
 var notRun = map[string]string{
 	"dialect receipts keygen boss boss.key >boss.pub":                                                                                    keyed,
 	"runuser -u agent -- dialect run --json --key-fd 3 quality.dlct 3< <(cat boss.key) >run.json":                                        keyed,
-	"jq -ej .checkpoint run.json >new.txt && test -s new.txt && { test -e checkpoint.txt || cp new.txt checkpoint.txt; }":                                   keyed,
+	"jq -ej .checkpoint run.json >new.txt && test -s new.txt && { test -e checkpoint.txt || cp new.txt checkpoint.txt; }":                keyed,
 	"dialect receipts audit --since checkpoint.txt --since new.txt && mv new.txt checkpoint.txt":                                         keyed,
 	"dialect verify --require quality --base 3d5c0b64dec3d72ae4ee8c01eb38a2fbc27a6a5e --key boss.pub --level L1 --since checkpoint.txt":  keyed,
 	"dialect consume g-8fc71b27dd92 --require quality --key boss.pub --level L1 --since checkpoint.txt --ledger spent.db":                keyed,
