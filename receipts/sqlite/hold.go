@@ -96,7 +96,7 @@ func allowWriting(path string, info fs.FileInfo) {
 		if err != nil {
 			continue
 		}
-		if at, err := f.Stat(); err == nil && !linked(at) && ownedBy(at) == os.Geteuid() {
+		if at, err := f.Stat(); err == nil && !linked(at) && ownedBy(at) == os.Geteuid() && ownedBy(at) == ownedBy(info) {
 			_ = f.Chmod(info.Mode().Perm())
 		}
 		f.Close()
