@@ -29,8 +29,8 @@ func (s *Store) gate(ctx context.Context, g receipts.GateRequest, gather func(*v
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}
-	if s.signer != nil {
-		g.Level = s.signer.Level()
+	if s.signer != nil { // else the caller says what counts
+		g.Level = s.level()
 	}
 	var d receipts.Decision
 	var save func() error
@@ -227,16 +227,21 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 	return d, s.unusable(s.decided(ctx, save, &d))
 }
 
+// level is that of what the store records.
+func (s *Store) level() int {
+	if s.signer == nil {
+		return receipts.LevelHash
+	}
+	return s.signer.Level()
+}
+
 // Settle ends a receipt that is pending, once, by a new record. One that a key signed can be
 // settled again by a key where somebody without one has settled it.
 func (s *Store) Settle(ctx context.Context, id string, t receipts.Settlement) (receipts.Decision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var d receipts.Decision
-	level := receipts.LevelHash
-	if s.signer != nil {
-		level = s.signer.Level()
-	}
+	level := s.level()
 	err := s.immediate(ctx, func(quiet context.Context) error {
 		err := s.unsaved(ctx, func(v *verify.Session) (err error) {
 			d, err = v.Unsettled(id, level)

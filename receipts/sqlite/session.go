@@ -327,11 +327,8 @@ func (s *Store) Standing(ctx context.Context, q verify.Query, commands []verify.
 // none of that of its keys, and succeeded. It changes nothing, may be asked any number of times, and does not care whether they
 // were consumed.
 func (s *Store) Validate(ctx context.Context, ids ...string) (receipts.Decision, error) {
-	level := receipts.LevelHash
-	switch {
-	case s.signer != nil:
-		level = s.signer.Level()
-	case s.keys != nil:
+	level := s.level()
+	if s.signer == nil && s.keys != nil {
 		level = receipts.LevelKey
 	}
 	return answer(ctx, s, func(v *verify.Session) (receipts.Decision, error) { return v.Validate(level, ids...) })

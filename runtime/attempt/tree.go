@@ -114,12 +114,13 @@ func (t *trees) take(wrote bool) []workspace.Change {
 
 // comes notes that a new file came which a step may have read, also once it is gone.
 func (t *trees) comes(path string) {
+	if !t.sees() {
+		return
+	}
 	if t.came == nil {
 		t.came = make(map[string]bool)
 	}
-	if t.sees() {
-		t.came[path] = true
-	}
+	t.came[path] = true
 }
 
 func treeOf(s *workspace.Snapshot) receipts.Tree {
@@ -242,18 +243,21 @@ func (t *trees) gate() (tested *workspace.Snapshot, unseen []string) {
 	if tested = t.base; t.tested != nil {
 		tested = t.tested
 	}
-	if tested != nil && tested != t.now {
+	if tested == nil {
+		return nil, nil
+	}
+	there := make(map[string]bool)
+	if tested != t.now {
 		for _, c := range workspace.Diff(tested, t.now) {
-			if unseen = append(unseen, c.Path); t.tested != nil {
+			unseen, there[c.Path] = append(unseen, c.Path), true
+			if t.tested != nil {
 				t.comes(c.Path) // its pass is about the files that it left, and the gate is not
 			}
 		}
 	}
-	if tested != nil {
-		for _, path := range slices.Sorted(maps.Keys(t.came)) { // also what is gone
-			if !tested.Has(path) && !slices.Contains(unseen, path) {
-				unseen = append(unseen, path)
-			}
+	for _, path := range slices.Sorted(maps.Keys(t.came)) { // also what is gone
+		if !there[path] && !tested.Has(path) {
+			unseen = append(unseen, path)
 		}
 	}
 	return tested, unseen

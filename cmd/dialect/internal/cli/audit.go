@@ -42,14 +42,12 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 				return err
 			}
 			var all []receipts.Checkpoint
-			var kept *receipts.Checkpoint // the last one
+			var kept *receipts.Checkpoint // the last one, which a bundle has alone
 			for _, file := range f.since {
 				if kept, err = store.ReadCheckpoint(file, p.Keys); err != nil {
 					return err
 				}
-				if kept != nil {
-					all = append(all, *kept)
-				}
+				all = append(all, *kept) // no name is empty
 			}
 			switch {
 			case f.bundle != "" && len(all) > 1:
@@ -80,7 +78,7 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 		},
 	}
 	f.storeFlags.add(cmd)
-	cmd.Flags().StringArrayVar(&f.since, "since", nil, "compare the log with the checkpoint that you kept in `FILE` (see receipts checkpoint); may be repeated")
+	cmd.Flags().StringArrayVar(&f.since, "since", nil, sinceUsage+"; may be repeated")
 	cmd.Flags().StringVar(&f.bundle, "bundle", "", "audit the bundle in `FILE` (- for standard input) instead of a store")
 	cmd.Flags().BoolVar(&f.unsigned, "all-signed", false, "also fail for records that no --key signed and a signed checkpoint covers")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document on standard output")

@@ -34,7 +34,7 @@ func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.Session, "session", "", "insist on the session `SESSION`")
 	fl.StringVar(&f.Nonce, "nonce", "", "insist on the nonce `NONCE`")
 	addKeyFlag(cmd, &f.KeyFiles)
-	cmd.Flags().StringVar(&f.Since, "since", "", "compare the log with the checkpoint that you kept in `FILE` (see receipts checkpoint)")
+	fl.StringVar(&f.Since, "since", "", sinceUsage)
 	fl.StringVar(&f.State, "state", "", "remember in `DIR` how far this store was audited; DIR is for this store alone, and belongs to another user")
 	fl.StringVar(&f.Root, "root", "", "insist that the root of the repository is `DIR`")
 	fl.StringVar(&f.Routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")

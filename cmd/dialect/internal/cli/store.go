@@ -57,6 +57,9 @@ func addAs(cmd *cobra.Command, as *string, usage string) {
 	cmd.Flags().Lookup("as").DefValue = "the user"
 }
 
+// sinceUsage is that of --since where a log is compared with a checkpoint.
+const sinceUsage = "compare the log with the checkpoint that you kept in `FILE` (see receipts checkpoint)"
+
 // tellDecision prints a decision, and ends with exit status 3 where it is a refusal. A decision stands in the log whether or not it
 // could be printed: where standard output was closed by its reader, standard error has it.
 func tellDecision(u *ui, d records.Decision, asJSON bool) error {
