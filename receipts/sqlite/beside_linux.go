@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -94,7 +93,7 @@ func openBeside(tls *libc.TLS, name uintptr, flags, mode int32) int32 {
 			fd, err = unix.Openat(dir, base, flag|unix.O_EXCL, uint32(mode))
 		}
 		if err == nil && !made && os.Geteuid() == 0 {
-			if err = ofDatabase(dir, base, fd); err != nil {
+			if err = ofDatabase(path, fd); err != nil {
 				unix.Close(fd)
 			}
 		}
@@ -109,15 +108,33 @@ func openBeside(tls *libc.TLS, name uintptr, flags, mode int32) int32 {
 	}
 }
 
-// ofDatabase returns an error unless the file that is open as fd, under a name beside a database, is a regular one of the owner of the database, and has no other
-// name: SQLite, as root, gives it to that owner, and writes into it. The owner of the folder can move any file of root there that lies in another of its folders.
-func ofDatabase(dir int, name string, fd int) error {
-	var base, file unix.Stat_t
-	database := name[:strings.LastIndexByte(name, '-')]
-	if err := cmp.Or(unix.Fstatat(dir, database, &base, unix.AT_SYMLINK_NOFOLLOW), unix.Fstat(fd, &file)); err != nil {
+// owners are those of the databases that SQLite has opened, by their paths, as they were held: what stands at a path later may be another file.
+var owners sync.Map // of int
+
+// own notes whose the database is that is held as f, and that SQLite opens at path, whose links it resolves.
+func own(path string, f *os.File) error {
+	info, err := f.Stat()
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err == nil {
+		owners.Store(path, ownedBy(info))
+	}
+	return err
+}
+
+// ofDatabase returns an error unless the file that is open as fd, at a path beside a database, is a regular one of the owner of that database, and has no other
+// name: SQLite, as root, gives it to an owner, and writes into it. The owner of the folder can move any file of root there that lies in another of its folders.
+func ofDatabase(path string, fd int) error {
+	var file unix.Stat_t
+	if err := unix.Fstat(fd, &file); err != nil {
 		return err
 	}
-	if file.Mode&unix.S_IFMT != unix.S_IFREG || file.Nlink != 1 || file.Uid != base.Uid {
+	owner, known := owners.Load(path[:strings.LastIndexByte(path, '-')])
+	if file.Mode&unix.S_IFMT != unix.S_IFREG || file.Nlink != 1 || !known || int(file.Uid) != owner {
 		return unix.EACCES
 	}
 	return nil

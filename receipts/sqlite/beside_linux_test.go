@@ -73,9 +73,14 @@ func TestFilesOfRoot(t *testing.T) {
 			path := filepath.Join(dir, "receipts.db")
 			makeStore(t, path)
 			secret := bytes.Repeat([]byte("a key "), 10_000)
-			if err := errors.Join(os.Chown(dir, user, user), os.Chown(path, user, user), os.WriteFile(path+suffix, secret, 0o600)); err != nil {
+			if err := errors.Join(os.Chown(dir, user, user), os.Chown(path, user, user), os.WriteFile(path+suffix, secret, 0o400)); err != nil {
 				t.Fatal(err)
 			}
+			o.between = exchange("compared", func() { // and one of root's in the place of the database, which then is nobody's to judge by
+				if err := errors.Join(os.Rename(path, path+".held"), os.WriteFile(path, nil, 0o600)); err != nil {
+					t.Error(err)
+				}
+			})
 			s, err := Open(ctx, path, o)
 			if err == nil {
 				if _, err = s.Audit(ctx); err == nil && !o.ReadOnly {
@@ -85,11 +90,16 @@ func TestFilesOfRoot(t *testing.T) {
 			}
 			info, serr := os.Stat(path + suffix)
 			content, rerr := os.ReadFile(path + suffix)
-			if serr != nil || rerr != nil || ownedBy(info) != 0 || !bytes.Equal(content, secret) {
+			if serr != nil || rerr != nil || ownedBy(info) != 0 || info.Mode().Perm() != 0o400 || !bytes.Equal(content, secret) {
 				t.Errorf("%s, %s: of user %v now, the same content %v, %v; the store: %v", suffix, name, info, bytes.Equal(content, secret), errors.Join(serr, rerr), err)
 			}
 			// What SQLite itself leaves, it can open again.
-			if err := os.Remove(path + suffix); err != nil {
+			o.between = nil
+			beside, err := filepath.Glob(path + "-*") // made for the file that took the place of the database, perhaps
+			for _, file := range beside {
+				err = errors.Join(err, os.Remove(file))
+			}
+			if err = errors.Join(err, os.Rename(path+".held", path)); err != nil {
 				t.Fatal(err)
 			}
 			if s, err = Open(ctx, path, o); err == nil {

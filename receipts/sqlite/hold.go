@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -108,7 +109,7 @@ func allowWriting(path string, info fs.FileInfo) {
 // links of a path first, says what came out, and then opens that without following any.
 // Nothing is read, written or locked here.
 func dial(ctx context.Context, path string, f *os.File, query string, between watcher) (*sql.DB, *sql.Conn, error) {
-	if err := keepBeside(); err != nil {
+	if err := cmp.Or(keepBeside(), own(path, f)); err != nil {
 		return nil, nil, err
 	}
 	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?%s", (&url.URL{Path: path}).EscapedPath(), query))
