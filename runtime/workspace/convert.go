@@ -127,7 +127,6 @@ func (v *converter) ask(ctx context.Context, r *git.Repository, c *git.Config, i
 		return nil
 	}
 	v.reset(w, c, absent)
-	v.doubted = nil
 	var files []*entry
 	for _, e := range w.entries {
 		if !e.inTree || !e.kind.regular() {
@@ -145,9 +144,6 @@ func (v *converter) ask(ctx context.Context, r *git.Repository, c *git.Config, i
 	defer t.remove()
 	if attributed {
 		if err := v.lookUp(ctx, &t, c, idx, absent, files); err != nil {
-			return err
-		}
-		if err := v.doubt(w, files); err != nil {
 			return err
 		}
 	}
@@ -237,7 +233,7 @@ func (v *converter) reset(w *walk, c *git.Config, absent map[string]git.ObjectID
 	}
 	var sum [sha256.Size]byte
 	if h.Sum(sum[:0]); sum != v.settings || v.attrs == nil {
-		*v = converter{settings: sum, attrs: make(map[string]attributes), blobs: make(map[conversion]git.ObjectID)}
+		*v = converter{settings: sum, attrs: make(map[string]attributes), blobs: make(map[conversion]git.ObjectID), doubted: make(map[string]bool)}
 	}
 }
 
@@ -260,14 +256,13 @@ func (w *walk) absentAttributes(idx *git.Index, c *git.Config) map[string]git.Ob
 
 // lookUp asks git for the attributes of the files that it was not asked for yet.
 func (v *converter) lookUp(ctx context.Context, t *temporary, c *git.Config, idx *git.Index, absent map[string]git.ObjectID, files []*entry) error {
+	files = slices.DeleteFunc(slices.Clone(files), func(e *entry) bool { _, ok := v.attrs[e.path]; return ok })
+	if len(files) == 0 {
+		return nil
+	}
 	var in []byte
 	for _, e := range files {
-		if _, ok := v.attrs[e.path]; !ok {
-			in = append(append(in, e.path...), 0)
-		}
-	}
-	if in == nil {
-		return nil
+		in = append(append(in, e.path...), 0)
 	}
 	if len(absent) > 0 {
 		if err := t.readIndex(ctx, c, idx, absent); err != nil {
@@ -278,14 +273,16 @@ func (v *converter) lookUp(ctx context.Context, t *temporary, c *git.Config, idx
 	if err != nil {
 		return err
 	}
-	return parseAttributes(out, v.attrs)
+	if err := parseAttributes(out, v.attrs); err != nil {
+		return err
+	}
+	return v.doubt(t.walk, files)
 }
 
 // doubt compares what git said of attributes with the attributes files that were read: who runs as this user can write into the repository in which
 // git was asked.
 func (v *converter) doubt(w *walk, files []*entry) error {
 	own := ignore.ParseAttributes(w.attributes)
-	v.doubted = make(map[string]bool)
 	for _, e := range files {
 		values, err := own.Of(w.matches, e.path)
 		if err != nil {
