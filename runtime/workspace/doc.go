@@ -102,7 +102,8 @@
 // hold; attributes files that git reads otherwise from the index, as at a checkout, than from
 // the working tree (a link, one in LFS, one with a NUL, a byte order mark or a long line); files
 // in LFS where .lfsconfig says more than where to fetch from; a .gitmodules that git itself would
-// not write. It
+// not write; a file of whose attributes git, asked in a temporary repository that others of this user
+// can write into, said something else than the attributes files do. It
 // is about a clone on Unix by a git without configuration of its own; whether the
 // commits of submodules and the content in LFS were pushed, nobody here knows.
 //
