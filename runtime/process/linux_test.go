@@ -62,6 +62,37 @@ echo $n`
 	}
 }
 
+// TestOwnThreads has a command see that it cannot take all the processes that its user may have.
+func TestOwnThreads(t *testing.T) {
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &was); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Setrlimit(unix.RLIMIT_NPROC, &was)
+	const script = `for try in $(seq 500); do
+	[ "$(ulimit -S -u)" = "$1" ] && break
+	sleep 0.02 # it is told once it runs
+done
+ulimit -S -u; ulimit -H -u`
+	for _, c := range []struct{ limit, want uint64 }{{5000, 5000 - ownThreads}, {4*ownThreads - 16, 3*ownThreads - 12}} {
+		if c.limit < 1000 && os.Geteuid() != 0 {
+			continue // the test would be stopped by a limit as low
+		}
+		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: c.limit, Max: was.Max}); err != nil {
+			t.Fatal(err)
+		}
+		want := strconv.FormatUint(c.want, 10)
+		hard := strconv.FormatUint(was.Max, 10)
+		if was.Max == unix.RLIM_INFINITY {
+			hard = "unlimited"
+		}
+		res := start(t).Run(context.Background(), &Command{Argv: []string{"bash", "-c", script, "-", want}, Env: os.Environ()})
+		if got, want := string(res.Stdout.Head), want+"\n"+hard+"\n"; got != want {
+			t.Errorf("of %d: %q, want %q; %+v", c.limit, got, want, res)
+		}
+	}
+}
+
 // A daemon that ends once its command is done with becomes our zombie, and no more than that.
 func TestLateOrphans(t *testing.T) {
 	l := start(t)

@@ -28,6 +28,8 @@ type platform struct {
 
 	opened uint64 // in ticks since boot, as of a process
 
+	limit unix.Rlimit // of the processes and threads that the user of a command may have
+
 	mu       sync.Mutex
 	leftover []*tree        // what aborts could not end
 	named    map[int]uint64 // pid to start time, of what results name as left
@@ -51,9 +53,22 @@ func (p *platform) open(o Options, mark string) error {
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) == nil {
 		p.opened = uint64(now.Nano() / int64(time.Second/ticks))
 	}
+	p.limit = commandLimit()
 	// Refused, orphans go to init, where their mark still finds them.
 	_ = setSubreaper(mark, true)
 	return nil
+}
+
+// ownThreads is how many of the processes and threads of a user are left to this process at least, in which the runtime of Go ends if it cannot start a thread.
+const ownThreads = 64
+
+// commandLimit is the limit of a command that may take all processes and threads which its user may have; the zero value if there is none.
+func commandLimit() (l unix.Rlimit) {
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &l); err != nil || l.Cur == unix.RLIM_INFINITY {
+		return unix.Rlimit{}
+	}
+	l.Cur -= min(ownThreads, l.Cur/4)
+	return l
 }
 
 func (p *platform) interrupt() { wakeUp(p.wake) }
@@ -236,6 +251,9 @@ func (w *watcher) start() error {
 			unix.Close(pidfd)
 		}
 		return e
+	}
+	if l := w.launcher.platform.limit; l != (unix.Rlimit{}) {
+		_ = unix.Prlimit(w.pid, unix.RLIMIT_NPROC, &l, nil) // it has ended, or another user's program was started
 	}
 	w.run.pid.Store(int64(w.pid))
 	w.launcher.join(w.run)
