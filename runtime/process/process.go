@@ -53,7 +53,7 @@
 // and was started by something outside the tree (a service manager, a container
 // engine) belongs to that something.
 //
-// It is one package of up to 4,270 lines because a command has one owner from its start to its last
+// It is one package of up to 4,300 lines because a command has one owner from its start to its last
 // descendant: what watches it, what reads it and what ends its tree share its state, once for Linux and once
 // for other systems.
 package process
