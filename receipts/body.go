@@ -446,8 +446,8 @@ type Gate struct {
 	// BeyondMore counts the others.
 	Beyond     []Datum `json:"beyond,omitempty"`
 	BeyondMore int     `json:"beyond_more,omitempty"`
-	// Came is how many files, not tracked and not in Tree, came or were written while commands ran that only read: these may
-	// have seen them.
+	// Came is how many files, not tracked and not in Tree, came or were written while a command read, or were left by the last command, which
+	// wrote: commands may have read them.
 	Came int `json:"came,omitempty"`
 
 	// Parent is the step of another run that started this gate's run: "RUN/STEP".

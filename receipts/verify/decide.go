@@ -48,7 +48,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 	came := 0
 	leaves := s.inner(slices.Concat(earlier.nested, nested), slices.Concat(earlier.Members, named), func(receipts.Hash) {}, func(b *receipts.Gate) { came += cameBelow(g.Tree, b) })
 	if came > 0 && g.AnyRun { // a run goes on, and its verdict says so
-		d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Inexact, Message: fmt.Sprintf("runs below the receipts may have read files that no longer exist: %d of them; run again", came)})
+		d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Inexact, Message: fmt.Sprintf("runs below the receipts may have read %s; run again", gone(nil, came))})
 	}
 	all := slices.Concat(earlier.Members, named)
 	for _, m := range leaves {

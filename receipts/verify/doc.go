@@ -39,7 +39,9 @@
 //     that is asked for (TestLevel); a checkpoint that the verifier kept covers it, if that is asked for (TestKeptCheckpoint).
 //  7. It is about the tree that the query names, and so is each required member. If nothing is
 //     required, so is each member that did not change the tree. If the query is about a commit,
-//     the gate's tree is exact: a clone has the bytes that were tested.
+//     the gate's tree is exact: a clone has the bytes that were tested. No file that the gate's tree does not have, and that git does not
+//     track, came while a command of it read, or of a run below it on these files ([receipts.Gate.Came]); one that its last command
+//     left counts as come (TestConditions, TestInnerCame).
 //  8. It and its members belong to the place that the query names: a run in another
 //     project of the working tree proves nothing here.
 //  9. The present matrix is the trusted one, and the gate and its bound members belong to
@@ -151,8 +153,7 @@
 //     present files itself, and the matrix from a baseline that it trusts; and the caller's
 //     working directory is in the repository that it means. Nothing changed the files while the
 //     caller read them: it reads one after another.
-//  26. If files changed while a command with the effect "write" ran, that command changed them. New files that the last command leaves beyond the gate's tree it may
-//     have read all the same: they count as come ([receipts.Gate.Came]).
+//  26. If files changed while a command with the effect "write" ran, that command changed them.
 //  27. The holder of a key signs only what it ran. Without a key anybody who can write the
 //     store, the agent included, could have made all of it: level 0 says that the records are
 //     consistent, not that they happened.

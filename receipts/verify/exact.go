@@ -48,21 +48,25 @@ func (s *Session) handedExact(q Query, g *receipts.Gate, res *Result) {
 	}
 }
 
-// cameOf names those of n files that came during the run of a gate.
-func cameOf(g *receipts.Gate, n int) string {
+// gone names n files that came while something read; g, if it is not nil, is the gate that names those of its own run.
+func gone(g *receipts.Gate, n int) string {
 	var names []string
-	for _, d := range g.Beyond {
-		if name, ok := strings.CutSuffix(d.Text, ": "+receipts.CameDuringRun); ok {
-			names = append(names, name)
+	if g != nil {
+		for _, d := range g.Beyond {
+			if name, ok := strings.CutSuffix(d.Text, ": "+receipts.CameDuringRun); ok {
+				names = append(names, name)
+			}
 		}
 	}
-	switch {
+	switch more := n - len(names); {
+	case len(names) > 0 && more > 0:
+		return fmt.Sprintf("files that no longer exist: %s; and %d that nothing names", receipts.ListPaths(names), more)
 	case len(names) > 0:
-		return receipts.ListPaths(names)
-	case len(g.Beyond) > 0:
-		return beyond(g)
+		return "files that no longer exist: " + receipts.ListPaths(names)
+	case n > 1:
+		return fmt.Sprintf("%d files that no longer exist", n)
 	}
-	return fmt.Sprintf("%d of them", n)
+	return "a file that no longer exists"
 }
 
 // beyond says why the tree of a gate is not exact; of paths with the same reason it says it once.

@@ -103,7 +103,7 @@ type Result struct {
 	Kept bool
 	// Failures, Early and OtherInputs count what else the log knows of the commands on
 	// this tree: answers of no, ends before an answer, and answers of no under other
-	// inputs. They are of no lower level than the query's.
+	// inputs. They are of no lower level than the query's, but for those of runs that lines started.
 	Failures, Early, OtherInputs int
 	// InPlace counts failures outside of a clean checkout, if the query asks about one.
 	InPlace  int
@@ -424,7 +424,7 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run behind %s", sha.Short(), name)
 	}, func(b *receipts.Gate) { res.came += cameBelow(q.Tree, b) })
 	if res.came > 0 {
-		res.no(Stale, receipts.Inexact, e.SHA, "runs behind %s may have read files that no longer exist: %d of them", name, res.came)
+		res.no(Stale, receipts.Inexact, e.SHA, "runs behind %s may have read %s", name, gone(nil, res.came))
 	}
 	q.identify(res, e.SHA, name, r.Session, r.Nonce, r.Timestamp.Time, r.Place)
 	s.repeats(q, res)
@@ -666,7 +666,7 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 		}
 		return
 	case g.Came+res.came > 0 && (g.Tree.Exact || !q.Commit):
-		res.no(Stale, receipts.Inexact, none, "lines of the gate %s may have read files that no longer exist: %s", id, cameOf(g, g.Came+res.came))
+		res.no(Stale, receipts.Inexact, none, "lines of the gate %s may have read %s", id, gone(g, g.Came+res.came))
 	case q.Commit && !g.Tree.Exact:
 		res.no(Stale, receipts.Inexact, none, "the gate %s tested other files than a clone of the commit has: %s", id, beyond(g))
 	case q.Commit:

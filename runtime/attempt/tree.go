@@ -153,7 +153,8 @@ func (t *trees) end(wrote bool) []workspace.Change {
 // sees reports whether commands run on the files here, and not on a copy: what comes meanwhile may have a part in their passes.
 func (t *trees) sees() bool { return !t.apart && t.far == nil }
 
-// unheld is how many of the files that came while steps read are not of the snapshot that a gate is about.
+// unheld is how many of the files that came are not of the snapshot that a gate is about; one more where the place of a report, which no snapshot
+// has, was written to.
 func (t *trees) unheld(tested *workspace.Snapshot) (n int) {
 	for path := range t.came {
 		if !tested.Has(path) {

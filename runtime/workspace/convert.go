@@ -122,11 +122,11 @@ func (v *converter) ask(ctx context.Context, r *git.Repository, c *git.Config, i
 	for _, content := range w.attributes {
 		crlf = crlf || bytes.Contains(content, []byte("eol=crlf"))
 	}
+	v.reset(w, c, absent)
 	attributed := len(absent) > 0 || len(w.attributes) > 0
 	if !attributed && !c.Convert {
 		return nil
 	}
-	v.reset(w, c, absent)
 	var files []*entry
 	for _, e := range w.entries {
 		if !e.inTree || !e.kind.regular() {

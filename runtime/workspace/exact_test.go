@@ -426,6 +426,24 @@ func TestExact(t *testing.T) {
 	}
 }
 
+// TestAttributesGone has the only attributes file of a tree go between two snapshots of one tracker, which forgets what it said.
+func TestAttributesGone(t *testing.T) {
+	r := newRepo(t)
+	r.write(".gitattributes", "t.txt working-tree-encoding=UTF-16LE\nu.txt eol=crlf\n")
+	r.write("t.txt", "a\x00b\x00")
+	r.write("u.txt", "a\n")
+	r.commit()
+	tracker := NewTracker(r.dir, Options{})
+	if s := r.takeBoth(tracker); s.Exact || s.Beyond.Count != 2 {
+		t.Fatalf("exact %v, beyond %v", s.Exact, s.Beyond)
+	}
+	r.git("rm", "--quiet", ".gitattributes")
+	r.commit()
+	if s := r.takeBoth(tracker); !s.Exact {
+		t.Errorf("beyond %v", s.Beyond)
+	}
+}
+
 // TestExactRace changes the attributes back and forth while snapshots are taken: none
 // may be exact by attributes other than those of its tree.
 func TestExactRace(t *testing.T) {
