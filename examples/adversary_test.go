@@ -613,7 +613,7 @@ attack, and that the tests had passed.
 `
 
 const adversaryFoot = `
-No level catches what the signed and kept evidence itself does not see: files that were edited and put back between two
+No level in the working tree catches what the signed and kept evidence itself does not see: files that were edited and put back between two
 snapshots, ignored files, tests that prove nothing, a tool that lies and was never another one, a matrix that lies and was
 committed where nobody names a base, root, and an orchestrator whose own dialect, key or eyes are somebody else's. A clock
 that is set back undoes no failure: the log's order counts, and a failure that began after a pass counts as well; ` + "`--max-age`" + ` trusts the clock of the machine that made the receipt. A kept

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -63,7 +64,7 @@ var keepBeside = sync.OnceValue(func() error {
 
 // isBeside reports whether path is that of a file which SQLite keeps beside a database.
 func isBeside(path string) bool {
-	return filepath.IsAbs(path) && (strings.HasSuffix(path, "-wal") || strings.HasSuffix(path, "-shm") || strings.HasSuffix(path, "-journal"))
+	return filepath.IsAbs(path) && slices.ContainsFunc(besides, func(suffix string) bool { return strings.HasSuffix(path, suffix) })
 }
 
 // failed tells SQLite of an error.

@@ -54,7 +54,7 @@ func hold(path string, flag int, between watcher) (f *os.File, fresh bool, err e
 		return nil, false, ForeignError("it is not a regular file")
 	}
 	// SQLite opens these without following a link.
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+	for _, suffix := range besides {
 		info, err := os.Lstat(path + suffix)
 		switch {
 		case err == nil && !info.Mode().IsRegular():
@@ -85,11 +85,14 @@ func hold(path string, flag int, between watcher) (f *os.File, fresh bool, err e
 	return f, info.Size() == 0, nil
 }
 
+// besides are what SQLite appends to the path of a database for the files that it keeps beside it: the first two in WAL mode.
+var besides = []string{"-wal", "-shm", "-journal"}
+
 // allowWriting gives the files that SQLite keeps beside the database at path the mode of info, which is the database's own, where they
-// are this user's and cannot be written. A reader of a database that could not be written made them so, and SQLite takes such a WAL for a
+// and the database are this user's and they cannot be written. A reader of a database that could not be written made them so, and SQLite takes such a WAL for a
 // database that is read-only. Where that cannot be done, SQLite says so.
 func allowWriting(path string, info fs.FileInfo) {
-	for _, suffix := range []string{"-wal", "-shm"} {
+	for _, suffix := range besides[:2] {
 		if at, err := os.Lstat(path + suffix); err != nil || at.Mode().Perm()&0o200 != 0 {
 			continue // else its descriptor would end locks of this process
 		}

@@ -399,11 +399,9 @@ func (s *Store) immediate(outer context.Context, f func(context.Context) error) 
 		s.last = s.next
 		return s.inPlace()
 	}
-	if err != nil {
-		s.workers = workers{} // it may know of records that are not there
-		// The transaction may be gone already; what counts is the first error.
-		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
-	}
+	s.workers = workers{} // it may know of records that are not there
+	// The transaction may be gone already; what counts is the first error.
+	_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
 	return err
 }
 

@@ -195,7 +195,7 @@ func (s *Store) auditRecords(ctx context.Context, a *auditor) error {
 		r.sha, r.kind, r.signature, r.row = hashOf(sha), receipts.Kind(kind), receipts.Signature(signature.String), rowSeq.Valid
 		r.consumption, r.settlement, r.accepted = -1, -1, -1
 		if !order.goesOn(r.seq) {
-			a.find(-1, receipts.Hash{}, "the table of the records does not count upwards behind %d: its file was changed", order.last)
+			a.find(-1, receipts.Hash{}, "the numbers of the records do not increase after %d: the file was changed", order.last)
 			batch = batch[:len(batch)-1]
 			break
 		}
@@ -232,7 +232,7 @@ func (a *ascending) goesOn(key int64) bool {
 	return true
 }
 
-// take holds records, in order, against their hashes and the log.
+// take compares records, in order, with their hashes and the log.
 func (a *auditor) take(batch []auditRow) error {
 	verify.Each(len(batch), func(i int) { batch[i].compute() })
 	for i := range batch {
@@ -315,7 +315,7 @@ func (a *auditor) follow(seq int64, body any) {
 	}
 }
 
-// projection holds what the projection has of each record against what later
+// projection compares what the projection has of each record with what later
 // records say.
 func (a *auditor) projection() {
 	index := func(n sql.NullInt64) int64 {
@@ -359,7 +359,7 @@ func (a *auditor) beginsWith(h receipts.Checkpoint, what string) {
 	}
 }
 
-// signatures holds the records and the signed checkpoint against keys.
+// signatures checks the records and the signed checkpoint with keys.
 func (a *auditor) signatures(keys note.Verifiers) {
 	covers := make(verify.Coverage)
 	for _, n := range receipts.SplitNotes(a.head.note) {
@@ -420,7 +420,7 @@ func (s *Store) auditNodes(ctx context.Context, made nodes, find func(seq int64,
 			return err
 		}
 		if !order.goesOn(idx) {
-			find(-1, receipts.Hash{}, "the table of the hashes does not count upwards behind %d: its file was changed", order.last)
+			find(-1, receipts.Hash{}, "the numbers of the hashes do not increase after %d: the file was changed", order.last)
 			return nil
 		}
 		if idx < 0 {

@@ -117,7 +117,7 @@ func (s *Session) checks(q Query, g *receipts.Gate, members []*receipts.Entry) *
 	return of(&last.Workspace.Before)
 }
 
-// sameInputs reports whether a control and a pass had the same inputs: as far as they can be compared, as in [Query.excused].
+// sameInputs reports whether a control and a pass had the same inputs: as far as they can be compared, as in [Session.excused].
 func sameInputs(control, pass *receipts.Receipt) bool {
 	return (control.Clean == nil) != (pass.Clean == nil) || control.Inputs == pass.Inputs
 }

@@ -528,3 +528,53 @@ func TestDecideEarlier(t *testing.T) {
 		}
 	}
 }
+
+// TestDecided has the log hold a gate whose process is gone, and the same run decide once more: that gate stands only if it is of just this request, at its level.
+func TestDecided(t *testing.T) {
+	boss, keys := newSigner(t)
+	for name, tt := range map[string]struct {
+		gate    func(*receipts.Gate)
+		request func(*receipts.GateRequest)
+		stands  bool
+	}{
+		"the same":       {stands: true},
+		"of another run": {gate: func(g *receipts.Gate) { g.Run = "r-2" }},
+		"a nonce":        {gate: func(g *receipts.Gate) { g.Nonce = "5f" }},
+		"not final":      {gate: func(g *receipts.Gate) { g.Final = false }},
+		"other lines":    {gate: func(g *receipts.Gate) { g.Covers.LastLine = 2 }},
+		"a script":       {gate: func(g *receipts.Gate) { g.Script = receipts.Hash{1} }},
+		"a matrix":       {gate: func(g *receipts.Gate) { g.Matrix = receipts.Hash{1} }},
+		"other files":    {gate: func(g *receipts.Gate) { g.Tree = &treeB }},
+		"no files":       {gate: func(g *receipts.Gate) { g.Tree = nil }},
+		"other members":  {gate: func(g *receipts.Gate) { g.Members = append(g.Members, receipts.Hash{1}) }},
+		"not resumed":    {request: func(g *receipts.GateRequest) { g.Resumed = false }},
+		"without a key":  {gate: func(g *receipts.Gate) { g.Signer, g.Level = "", 0 }},
+	} {
+		m := newMaker(t)
+		m.sign = boss
+		m.run("r-1")
+		line := m.receipt()
+		if name == "without a key" {
+			m.sign = nil
+		}
+		change := tt.gate
+		if change == nil {
+			change = func(*receipts.Gate) {}
+		}
+		gate := m.gate([]receipts.Hash{line}, change)
+		m.sign = boss
+		m.add(&receipts.Consumption{Version: 1, Consumed: []receipts.Hash{line}, By: gate.String(), Timestamp: m.now()})
+		m.signCheckpoint(boss)
+		g := requestFor(line)
+		g.Resumed, g.Final, g.Level, g.Covers = true, true, receipts.LevelKey, receipts.Covers{FirstLine: 1, LastLine: 1, Commands: 1}
+		if tt.request != nil {
+			tt.request(&g)
+		}
+		switch d := m.decide(Options{Keys: keys}, g); {
+		case tt.stands && (!d.Passed() || d.Gate != gate):
+			t.Errorf("%s: %v, gate %s, want %s", name, d.Refusals, d.Gate.Short(), gate.Short())
+		case !tt.stands && (len(d.Refusals) != 1 || d.Refusals[0].Reason != receipts.Consumed):
+			t.Errorf("%s: gate %s, %v; want consumed", name, d.Gate.Short(), d.Refusals)
+		}
+	}
+}

@@ -166,6 +166,6 @@
 //  32. For 20 to 23: a command under a binding reads no files of the project except those that the binding names and
 //     those that no line names. The author of the trusted matrix says so.
 //
-// It is one package of up to 6,455 lines because all answers are of one [Session]: authenticated records must not leave it, or an
+// It is one package of up to 6,460 lines because all answers are of one [Session]: authenticated records must not leave it, or an
 // answer could rest on other bytes.
 package verify

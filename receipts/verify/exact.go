@@ -16,9 +16,9 @@ func cameBelow(tree *receipts.Tree, b *receipts.Gate) int {
 	return b.Came
 }
 
-// handedExact refuses a gate over the files of a commit where a task of it rests on a gate of these files that is not exact, nor a line below that: an agent
-// may have tested them with something beside them that no clone has. Of the runs that a line of the matrix started nothing is asked: their commands are the
-// same in a clone.
+// handedExact refuses a gate over the files of a commit if a task of it rests on a gate of these files that is not exact, or that has a line which is not: an
+// agent may have tested them with something beside them that no clone has. Of the runs that a line of the matrix started nothing is asked: their commands are
+// the same in a clone.
 func (s *Session) handedExact(q Query, g *receipts.Gate, res *Result) {
 	if !q.Commit || g.Tree == nil {
 		return
@@ -42,8 +42,12 @@ func (s *Session) handedExact(q Query, g *receipts.Gate, res *Result) {
 		}
 		var below Result
 		s.flatten(b, &below)
-		if !b.Tree.Exact || b.Came > 0 || slices.ContainsFunc(below.Members, func(e *receipts.Entry) bool { return !receipt(e).Workspace.ExactOn(*g.Tree) }) {
+		rough := slices.IndexFunc(below.Members, func(e *receipts.Entry) bool { return !receipt(e).Workspace.ExactOn(*g.Tree) })
+		switch {
+		case !b.Tree.Exact:
 			res.no(Stale, receipts.Inexact, h, "%s rests on the gate %s, which tested other files than a clone of the commit has: %s", q.describe(receipt(m)), receipts.GateID(h), beyond(b))
+		case rough >= 0:
+			res.no(Stale, receipts.Inexact, h, "%s rests on the gate %s, of which %s ran on other files than a clone of the commit has", q.describe(receipt(m)), receipts.GateID(h), q.describe(receipt(below.Members[rough])))
 		}
 	}
 }

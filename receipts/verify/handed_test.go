@@ -138,22 +138,34 @@ func TestHandedExact(t *testing.T) {
 		came       int
 		commit     bool
 		want       Verdict
+		why        string
 	}{
-		"exact":                    {treeA, treeA, 0, true, Verified},
-		"the gate is not":          {rough, treeA, 0, true, Stale},
-		"a line is not":            {treeA, rough, 0, true, Stale},
-		"files that came and went": {treeA, treeA, 1, true, Stale},
-		"of no commit":             {rough, rough, 0, false, Verified},
+		"exact":                    {treeA, treeA, 0, true, Verified, ""},
+		"the gate is not":          {rough, treeA, 0, true, Stale, "has: it does not say that its tree is exact"},
+		"a line is not":            {treeA, rough, 0, true, Stale, "ran on other files than a clone of the commit has"},
+		"files that came and went": {treeA, treeA, 1, true, Stale, " may have read a file that no longer exists"},
+		"of no commit":             {rough, rough, 0, false, Verified, ""},
 	} {
-		m := newMaker(t)
-		back := m.gate([]receipts.Hash{m.receipt(func(r *receipts.Receipt) { r.Workspace.Before = tt.line })}, func(g *receipts.Gate) { g.Tree, g.Came = &tt.gate, tt.came })
-		over := m.gate([]receipts.Hash{m.receipt(of("agent"), func(r *receipts.Receipt) { r.Kind, r.HandedBack = "task", back })})
-		res, err := m.open(Options{}).One(asked(nothing, func(q *Query) { q.Commit = tt.commit }), over.String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if res.Verdict != tt.want {
-			t.Errorf("%s: %s\nwant %s", name, told(res), tt.want)
+		for _, inner := range []bool{false, true} {
+			m := newMaker(t)
+			back := m.gate([]receipts.Hash{m.receipt(func(r *receipts.Receipt) { r.Workspace.Before = tt.line })}, func(g *receipts.Gate) { g.Tree, g.Came = &tt.gate, tt.came })
+			task := func(r *receipts.Receipt) { r.Kind, r.HandedBack = "task", back }
+			var over receipts.Hash
+			if inner {
+				m.run("r-6", func(r *receipts.Run) { r.Parent = "r-1/1" })
+				in := func(r *receipts.Receipt) { r.Run, r.Step = "r-6", "1" }
+				below := m.gate([]receipts.Hash{m.receipt(of("agent"), task, in)}, func(g *receipts.Gate) { g.Run, g.Parent = "r-6", "r-1/1" })
+				over = m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Nested = []receipts.Hash{below} })
+			} else {
+				over = m.gate([]receipts.Hash{m.receipt(of("agent"), task)})
+			}
+			res, err := m.open(Options{}).One(asked(nothing, func(q *Query) { q.Commit = tt.commit }), over.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Verdict != tt.want || len(res.Refusals) > 0 && !strings.HasSuffix(res.Refusals[0].Message, tt.why) {
+				t.Errorf("%s, inner %v: %s\nwant %s: %s", name, inner, told(res), tt.want, tt.why)
+			}
 		}
 	}
 }

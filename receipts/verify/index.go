@@ -89,7 +89,8 @@ func (x *index) named(want map[uint64]bool, f func(seq int64)) {
 	}
 }
 
-// twice finds the first record, from an index on, that the log had before. A store appends none again: an old pass would be as new as its copy.
+// twice looks for a record, at index from or later, that is in the log a second time. A store never appends a record twice: a copy of an old pass
+// would count as a new one.
 func (s *Session) twice(from int64) {
 	marks := s.index.marks
 	if from >= int64(len(marks)) {

@@ -421,10 +421,10 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 		res.no(Failed, reason, e.SHA, "%s %s", name, text)
 	}
 	res.Inner = s.inner(s.ownRuns(e), res.Members, func(sha receipts.Hash) {
-		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run behind %s", sha.Short(), name)
+		res.no(Missing, receipts.Missing, sha, "the bundle leaves out %s, of a run that %s started", sha.Short(), name)
 	}, func(b *receipts.Gate) { res.came += cameBelow(q.Tree, b) })
 	if res.came > 0 {
-		res.no(Stale, receipts.Inexact, e.SHA, "runs behind %s may have read %s", name, gone(nil, res.came))
+		res.no(Stale, receipts.Inexact, e.SHA, "runs that %s started may have read %s", name, gone(nil, res.came))
 	}
 	q.identify(res, e.SHA, name, r.Session, r.Nonce, r.Timestamp.Time, r.Place)
 	s.repeats(q, res)

@@ -173,7 +173,7 @@ func (g *Decision) unfit(expect []receipts.Expectation) {
 }
 
 // askGate asks the store for a gate over the files of the snapshot tested, beyond which
-// the paths unseen are there now. The error is the store's: nothing was decided.
+// the paths unseen are there now, or were. The error is the store's: nothing was decided.
 func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Expectation, tested *workspace.Snapshot, unseen []string) error {
 	if why := x.ledger.reason(); why != "" {
 		return errors.New(why)

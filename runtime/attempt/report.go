@@ -103,7 +103,7 @@ type Decision struct {
 	Ground   receipts.Ground // the least of where the members ran
 	Tree     *receipts.Tree
 	Beyond   []string // why Tree is not exact: "PATH: reason", the first of them
-	Noted    []string // new files that git does not track, which are beyond Tree: nothing has tested them
+	Noted    []string // new files that git does not track, which are or were beyond Tree: lines may have read them, and no clone has them
 	Refusals []receipts.Refusal
 	Detail   string
 }

@@ -419,6 +419,9 @@ func (d Decision) WriteText(w io.Writer) error {
 			}
 			v, _ := e.Parse()
 			g, ok := v.(*receipts.Gate)
+			if !ok && d.Verdict == "consumed" {
+				state += "; one command alone"
+			}
 			if ok && !g.Final {
 				state += fmt.Sprintf("; of lines %d to %d alone", g.Covers.FirstLine, g.Covers.LastLine)
 			}

@@ -194,7 +194,7 @@ type DocGate struct {
 	Required int          `json:"required"`
 	Reused   int          `json:"reused,omitempty"`
 	Tree     *DocTree     `json:"tree,omitempty"`
-	New      []string     `json:"new_files,omitempty"` // that came during the run, and are not in tree: nothing has tested them
+	New      []string     `json:"new_files,omitempty"` // that came during the run, and are not in tree: lines may have read them, and no clone has them
 	Beyond   []string     `json:"beyond,omitempty"`    // why tree is not exact: "PATH: reason", the first of them
 	Refusals []DocRefusal `json:"refusals,omitempty"`
 	Detail   string       `json:"detail,omitempty"`

@@ -392,7 +392,7 @@ func (p *printer) summary() {
 			}
 		}
 		if len(g.New) > 0 {
-			p.f("note: files created during the run were not tested: %s\n", p.bounded(diag.Some(g.New, max(g.noted, len(g.New)), 5), 200))
+			p.f("note: files came during the run, and lines may have read them: %s\n", p.bounded(diag.Some(g.New, max(g.noted, len(g.New)), 5), 200))
 			p.f("hint: verify will not accept this gate: ignore them in a tracked .gitignore, or add their directory to caches in routing.toml, and run again\n")
 		}
 	}

@@ -89,7 +89,7 @@ type converter struct {
 	settings [sha256.Size]byte // of the attributes files and the configuration
 	attrs    map[string]attributes
 	blobs    map[conversion]git.ObjectID
-	doubted  map[string]bool // files of whose attributes git said something else than the attributes files of the tree say
+	doubted  map[string]string // why what git said of the attributes of a file is not believed
 }
 
 // convert gives the entries the names of the blobs that git would make of them. What
@@ -233,7 +233,7 @@ func (v *converter) reset(w *walk, c *git.Config, absent map[string]git.ObjectID
 	}
 	var sum [sha256.Size]byte
 	if h.Sum(sum[:0]); sum != v.settings || v.attrs == nil {
-		*v = converter{settings: sum, attrs: make(map[string]attributes), blobs: make(map[conversion]git.ObjectID), doubted: make(map[string]bool)}
+		*v = converter{settings: sum, attrs: make(map[string]attributes), blobs: make(map[conversion]git.ObjectID), doubted: make(map[string]string)}
 	}
 }
 
@@ -276,6 +276,9 @@ func (v *converter) lookUp(ctx context.Context, t *temporary, c *git.Config, idx
 	if err := parseAttributes(out, v.attrs); err != nil {
 		return err
 	}
+	if len(absent) > 0 {
+		return nil // of these git has read more than the walk, and no tree is exact
+	}
 	return v.doubt(t.walk, files)
 }
 
@@ -294,8 +297,11 @@ func (v *converter) doubt(w *walk, files []*entry) error {
 				want[i] = value
 			}
 		}
-		if want != v.attrs[e.path] {
-			v.doubted[e.path] = true
+		switch {
+		case slices.ContainsFunc(want[:], func(value string) bool { return strings.HasPrefix(value, "=") }):
+			v.doubted[e.path] = "an attribute has the value set, unset or unspecified, which git prints like a state: use another word"
+		case want != v.attrs[e.path]:
+			v.doubted[e.path] = "git's answer about its attributes differs from the .gitattributes files that were read"
 		}
 	}
 	return nil

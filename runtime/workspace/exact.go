@@ -275,8 +275,8 @@ func (v *converter) differs(w *walk, c *git.Config, e *entry) (why string, store
 	if !ok {
 		a = unspecified()
 	}
-	if v.doubted[e.path] {
-		return "git says otherwise of its attributes than the attributes files of the tree, or they have a word that it prints like a state", false
+	if why := v.doubted[e.path]; why != "" {
+		return why, false
 	}
 	if !plain(a[attrEncoding]) {
 		return "working-tree-encoding=" + git.Clip(a[attrEncoding]) + ": its blob has another encoding", false

@@ -111,7 +111,7 @@ var exactCases = []struct {
 		r.write("x.a", "a\n")
 		r.write("x.b", "a\n")
 		r.commit()
-	}, beyond: []string{"x.a: git says", "x.b: git says"}},
+	}, beyond: []string{"x.a: an attribute has the value set, unset or unspecified", "x.b: an attribute has the value"}},
 	{name: "LF where tracked attributes say CR LF", build: func(r *repo) {
 		r.write(".gitattributes", "*.txt text eol=crlf\n*.auto text=auto eol=crlf\n")
 		r.write("a.txt", "a\n")

@@ -644,7 +644,7 @@ func keptFiles(ctx context.Context, a archive.Archive, sum receipts.Hash) *works
 }
 
 // changedSince lists the paths that differ between the tree of a gate and the present
-// files; nil where that is not known. Where they are all new, remedy says what to do.
+// files; nil where that is not known. Where they are all new, or git tracks what dialect writes, remedy says what to do.
 func (q *Question) changedSince(ctx context.Context, g *receipts.Gate) (paths []string, remedy string) {
 	if g == nil || g.Tree == nil {
 		return nil, ""

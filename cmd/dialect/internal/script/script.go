@@ -26,7 +26,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
-// Read reads the script that the arguments of run, check or explain name:
+// Read reads the script that the arguments of a command name:
 // FILE, FILE:LINE, FILE:LINE.MEMBER, "-" or nothing for standard input, or the lines of -e. What
 // is not a file and holds a space is a line. command is the one that was typed, for advice; note gets a line when it
 // waits for standard input.
@@ -200,12 +200,16 @@ func missing(command, name, suffix string) error {
 	case len(found) == 0:
 		m, _, _ := project.LoadMatrix(".", "")
 		return e.NoScript(m)
+	case command == "fmt": // which takes no line
 	case len(found) == 1 && positions(name) != nil: // as `dialect log 3` names a line
 		return e.Hint("line %s of %s: %s", name, found[0], typed(found[0]+":"+name))
 	case slices.Contains(found, name+".dlct"):
 		return e.Hint("did you mean %s?", typed(name+".dlct"+suffix))
 	}
-	lines := about(name, found)
+	var lines []struct{ text, place string }
+	if command != "fmt" {
+		lines = about(name, found)
+	}
 	for _, l := range lines {
 		e.Hint("%q: %s", l.text, typed(l.place))
 	}
