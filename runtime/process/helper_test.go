@@ -207,9 +207,12 @@ func report(args []string) {
 	f.Close()
 }
 
+// asSibling has what is started be a child of this process's parent, where the system can do that.
+var asSibling func(*syscall.SysProcAttr)
+
 // spawn starts a child that adds its pid to file, and waits until it did. The
 // words of how are: setsid, silent (standard streams on /dev/null), bare (no
-// environment of the parent), and a helper, "stubborn" if none is named.
+// environment of the parent), sibling (its parent is that of this process), and a helper, "stubborn" if none is named.
 func spawn(how, file string) {
 	before := len(pids(file))
 	attr := &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{}, Env: os.Environ()}
@@ -222,6 +225,8 @@ func spawn(how, file string) {
 		case "silent":
 			null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 			attr.Files = []*os.File{null, null, null}
+		case "sibling": // as CLONE_PARENT makes it
+			asSibling(attr.Sys)
 		case "bare":
 			attr.Env = []string{helperVariable + "=1"}
 		default:

@@ -122,17 +122,26 @@ func haveChildren() (some, zombie bool) {
 	return err == nil, err == nil && info.Signo != 0
 }
 
-// adopted returns the pids of the children that the kernel lists for the first thread, which orphans are given to. While children
-// come and go the list can miss some. A kernel without the list gives all processes.
+// adopted returns the pids of the children that the kernel lists for the threads of this process: orphans are given to the first one, and what a command
+// clones with CLONE_PARENT to the one that forked the command. While children come and go the lists can miss some. A kernel without them gives all processes.
 func adopted() (pids []int) {
-	me := strconv.Itoa(os.Getpid())
-	text, err := os.ReadFile("/proc/" + me + "/task/" + me + "/children")
+	dir := "/proc/" + strconv.Itoa(os.Getpid()) + "/task/"
+	threads, err := os.ReadDir(dir)
 	if err != nil {
 		return processes()
 	}
-	for field := range strings.FieldsSeq(string(text)) {
-		if pid, err := strconv.Atoi(field); err == nil {
-			pids = append(pids, pid)
+	for i, thread := range threads {
+		text, err := os.ReadFile(dir + thread.Name() + "/children")
+		switch {
+		case err != nil && i == 0:
+			return processes()
+		case err != nil:
+			continue // it has ended, and its children are another's
+		}
+		for field := range strings.FieldsSeq(string(text)) {
+			if pid, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, pid)
+			}
 		}
 	}
 	return pids

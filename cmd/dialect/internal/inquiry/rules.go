@@ -25,7 +25,10 @@ import (
 // nextOfPolicy is what to do where the rules are not the trusted ones; whole runs script. rev is the commit that is asked about, as it was named.
 func (q *Question) nextOfPolicy(whole, script, rev string) []string {
 	switch {
-	case q.Policy == "": // the gate is of other rules, the present ones are the trusted
+	case q.Policy == "": // the gate is of other rules, those that are asked about are the trusted
+		if s := q.stateHere(); q.commit != nil && s.LineEnds() {
+			return q.nextOfLineEnds(s, whole)
+		}
 		return []string{whole}
 	case q.lost != "":
 		return q.nextOfNoMatrix()
@@ -52,7 +55,7 @@ func (q *Question) nextOfPolicy(whole, script, rev string) []string {
 	case q.commit != nil && q.o.Base == "" && q.state.Unknown == "" && len(q.state.Changes) > 0 && (q.state.Kind == policy.Head || !q.rulesHere() && !q.asksHead()):
 		return q.nextOfOther(script, rev)
 	case q.state.LineEnds():
-		return q.nextOfLineEnds(whole)
+		return q.nextOfLineEnds(q.state, whole)
 	case q.state.Complaint() == "":
 		return []string{advice("ask again: the rules changed while they were read")}
 	case len(q.state.Changes) == 0:
@@ -84,12 +87,23 @@ func (q *Question) otherMatrix() string {
 	if q.state.Kind != policy.Pinned {
 		return text
 	}
-	if m, _, err := project.LoadMatrix(q.root, q.o.Routing); err == nil && !project.IsAbsent(m) {
-		if s, err := project.Check(context.Background(), resolve.Matrix(m), ""); err == nil && s.Complaint() == "" {
-			return "your pin is of the matrix in this folder, and the commit has another one: commit the pinned one, run, and ask about the new commit; or " + text
-		}
+	if s := q.stateHere(); s.Against != "" && s.Complaint() == "" {
+		return "your pin is of the matrix in this folder, and the commit has another one: commit the pinned one, run, and ask about the new commit; or " + text
 	}
 	return "your pin is of a matrix that neither the commit nor this folder has: " + text
+}
+
+// stateHere compares the matrix of this folder with HEAD, or with its pin; the zero value where there is none, or it cannot be compared.
+func (q *Question) stateHere() policy.State {
+	m, _, err := project.LoadMatrix(q.root, q.o.Routing)
+	if err != nil || project.IsAbsent(m) {
+		return policy.State{}
+	}
+	s, err := project.Check(context.Background(), resolve.Matrix(m), "")
+	if err != nil {
+		return policy.State{}
+	}
+	return s
 }
 
 // nextOfNoMatrix is what brings back the matrix of this folder where there is none any more; nil where one is here, or nobody knows of one.
@@ -204,11 +218,12 @@ func (q *Question) own() string {
 	return text + ": --base " + at
 }
 
-// nextOfLineEnds is what to do where git wrote the files of the rules with other ends of lines than it keeps. whole runs the script.
-func (q *Question) nextOfLineEnds(whole string) []string {
-	list := []string{advice("git wrote other line ends here than %s has (core.autocrlf, or an attribute): have a tracked .gitattributes say `text eol=lf` of them, and check them out anew:", q.state.Against)}
+// nextOfLineEnds is what to do where git wrote the files of the rules with other ends of lines than it keeps, as the state s of those in this folder says.
+// whole runs the script.
+func (q *Question) nextOfLineEnds(s policy.State, whole string) []string {
+	list := []string{advice("git wrote other line ends here than %s has (core.autocrlf, or an attribute): have a tracked .gitattributes say `text eol=lf` of them, and check them out anew:", s.Against)}
 	var patterns, paths []string
-	for _, c := range q.state.Changes {
+	for _, c := range s.Changes {
 		plain := strings.Trim(c.Path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") == "" && filepath.IsLocal(filepath.FromSlash(c.Path))
 		if bytes.Contains(c.Old, []byte("\r\n")) || !plain {
 			return append(list, whole)

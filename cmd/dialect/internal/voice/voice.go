@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"golang.org/x/term"
@@ -225,8 +226,20 @@ func between(oldName string, old []byte, newName string, text []byte) []byte {
 }
 
 func (v *Voice) difference(text []byte) error {
-	_, err := io.WriteString(v.Out, diag.PrintableLines(string(text)))
+	_, err := io.WriteString(v.Out, noCommands(diag.PrintableLines(string(text))))
 	return err
+}
+
+// noCommands marks those lines of a difference which a runner of GitHub would take for commands in the log of a job: it takes blanks before them away.
+func noCommands(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if rest := strings.TrimLeftFunc(line, unicode.IsSpace); strings.HasPrefix(rest, "::") || strings.HasPrefix(rest, "##[") {
+			b.WriteString("|")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // maxDiff is the size, in bytes, of the largest script that is compared line by line: nobody

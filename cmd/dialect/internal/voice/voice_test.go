@@ -238,6 +238,11 @@ func TestDiff(t *testing.T) {
 		t.Errorf("%v, %q", err, b.String())
 	}
 	b.Reset()
+	s.Text = []byte("::error::a\n##[b]\nc\nd\n")
+	if err := v.ScriptDiff(s, "x", []byte("::error::a\n##[b]\nc\nD\n")); err != nil || !strings.Contains(b.String(), "\n| ::error::a\n| ##[b]\n c\n-d\n") {
+		t.Errorf("%v, %q", err, b.String()) // a runner of GitHub leaves out blanks before a command
+	}
+	b.Reset()
 	s.Text = bytes.Repeat([]byte("x"), maxDiff+1)
 	if err := v.ScriptDiff(s, "canonical", nil); err != nil || b.String() != "s.dlct would change, and is too large to show how\n" {
 		t.Errorf("%v, %.200q", err, b.String())
