@@ -9,6 +9,60 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
+// TestSignedAgain has somebody write the bytes of a record, with no signature or one that does not hold, before whoever signs it: it is signed in the end.
+func TestSignedAgain(t *testing.T) {
+	private, public, err := receipts.GenerateKey("worker")
+	worker, serr := receipts.NewSigner(private, true)
+	keys, kerr := receipts.ParseKeys(public)
+	if err := errors.Join(err, serr, kerr); err != nil {
+		t.Fatal(err)
+	}
+	for _, own := range []bool{false, true} {
+		for _, planted := range []string{"", "1 x", "1 worker 00000000 AAAA"} {
+			path := filepath.Join(t.TempDir(), "receipts.db")
+			s := openAt(t, path)
+			r := receiptOf("r-1", 0, receipts.StatusFailed)
+			r.Dispatch, r.Signer = 1, worker.ID()
+			if own {
+				r.Dispatch, r.Signer = 0, ""
+			}
+			rec, err := r.Record()
+			if err := errors.Join(err, s.Append(ctx, rec)); err != nil {
+				t.Fatal(err)
+			}
+			if planted != "" {
+				execAt(t, path, "UPDATE record SET signature = '"+planted+"'")
+			}
+			origin, err := s.Origin(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if own {
+				s.Close()
+				if s, err = Open(ctx, path, Options{Signer: worker}); err == nil {
+					err = s.Append(ctx, rec)
+				}
+			} else {
+				g, serr := worker.Sign(origin, rec.SHA())
+				err = errors.Join(serr, s.Durable(ctx, s.SubmitSigned(rec, g, keys)))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := s.Get(ctx, rec.SHA().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, by := e.Signature.Check(origin, rec.SHA(), keys); by != "worker" || e.Seq != 0 {
+				t.Errorf("own %v, after %q: record %d is signed by %q, want worker", own, planted, e.Seq, by)
+			}
+			if a := audit(t, s); !a.Consistent() {
+				t.Error(messages(a))
+			}
+		}
+	}
+}
+
 // TestAttemptTaken submits two successes of workers for one attempt: the second is refused, whatever the projection says, and nothing else is, a failure of it included.
 func TestAttemptTaken(t *testing.T) {
 	private, public, err := receipts.GenerateKey("worker")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -224,6 +225,7 @@ func (w *appender) append(r submission) error {
 		return err
 	}
 	var signature any
+	keys := r.workers
 	if r.signature != "" {
 		signature = string(r.signature)
 	} else if w.s.signer != nil {
@@ -231,7 +233,7 @@ func (w *appender) append(r submission) error {
 		if err != nil {
 			return err
 		}
-		signature = string(g)
+		signature, keys = string(g), w.s.signer.Keys()
 		w.s.mine[sha] = true
 	}
 	seq := w.head.count
@@ -242,6 +244,9 @@ func (w *appender) append(r submission) error {
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		if _, ok := w.wrote[sha]; !ok {
 			w.wrote[sha] = -1
+		}
+		if err == nil && signature != nil {
+			err = w.signAgain(sha, signature, keys)
 		}
 		return err
 	}
@@ -267,6 +272,26 @@ func (w *appender) append(r submission) error {
 	}
 	w.s.fresh[seq] = r.Record
 	return w.project(seq, r.Record)
+}
+
+// signAgain gives a record that the log has already this signature, by one of keys, if it has none of theirs: somebody who can write the store may have been
+// first with its bytes.
+func (w *appender) signAgain(sha receipts.Hash, signature any, keys note.Verifiers) error {
+	st, err := w.s.stmt(w.ctx, "SELECT coalesce(signature, '') FROM record WHERE sha = ?")
+	if err != nil {
+		return err
+	}
+	var old string
+	if err := st.QueryRowContext(w.ctx, blob(sha)).Scan(&old); err != nil {
+		return err
+	}
+	if _, by := receipts.Signature(old).Check(w.head.origin, sha, keys); by != "" {
+		return nil
+	}
+	if st, err = w.s.stmt(w.ctx, "UPDATE record SET signature = ? WHERE sha = ?"); err == nil {
+		_, err = st.ExecContext(w.ctx, signature, blob(sha))
+	}
+	return err
 }
 
 // project adds what the log says in a record to the projection.
@@ -431,8 +456,7 @@ func (w *appender) finish() error {
 	}
 	w.head.root = root
 	if w.s.signer != nil {
-		// The note says: this is the log that the key saw. Only the record's own signature says who made
-		// by the record's own signature.
+		// The note says: this is the log that the key saw. Who made a record is said only by the record's own signature.
 		note, err := w.s.signer.SignCheckpoint(w.head.public())
 		if err == nil {
 			w.head.note, err = w.s.signer.PutNote(w.head.note, note)
