@@ -98,7 +98,7 @@ var notRun = map[string]string{
 	"test ! -e new.txt && jq -ej .checkpoint run.json >new.txt && { test -e checkpoint.txt || cp new.txt checkpoint.txt; } &&":             keyed,
 	"dialect receipts audit --since checkpoint.txt --since new.txt && mv new.txt checkpoint.txt &&":                                        keyed,
 	"dialect verify --require quality --base 3d5c0b64dec3d72ae4ee8c01eb38a2fbc27a6a5e --key boss.pub --level L1 --since checkpoint.txt &&": keyed,
-	"dialect consume g-8fc71b27dd92 --require quality --key boss.pub --level L1 --since checkpoint.txt --ledger spent.db":                  keyed,
+	"dialect consume g-8fc71b27dd92 --require quality --base 3d5c0b64dec3d72ae4ee8c01eb38a2fbc27a6a5e --key boss.pub --level L1 --since checkpoint.txt --ledger spent.db":                  keyed,
 	"dialect receipts export --bundle g-8fc71b27dd92 >proof.json":                                                                          keyed,
 	"go install github.com/command-dialect/dialect/cmd/dialect@latest github.com/command-dialect/dialect/cmd/dialect/dialect-mcp@latest":   "it needs the network: TestInstall installs the same from a proxy of its own",
 	"sudo make install": "it writes outside of this tree: TestInstall has a place of its own",

@@ -179,10 +179,10 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 		if err := s.ownMemory(ctx); err != nil {
 			return err
 		}
-		var all []receipts.Hash
+		var covered verify.Covered
 		var err error
 		save, err = s.session(ctx, func(v *verify.Session) (err error) {
-			d, all, err = v.Consume(c.Query, c.IDs...)
+			d, covered, err = v.Consume(c.Query, c.IDs...)
 			return err
 		})
 		if err != nil || !d.Passed() || len(d.Records) == 0 {
@@ -190,7 +190,7 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 		}
 		if c.Ledger != nil {
 			var refusal *receipts.Refusal
-			if spending, refusal, err = c.Ledger.Begin(ctx, all, c.By, c.Purpose, c.At); err != nil {
+			if spending, refusal, err = c.Ledger.Begin(ctx, covered, c.By, c.Purpose, c.At); err != nil {
 				return err
 			}
 			if refusal != nil {

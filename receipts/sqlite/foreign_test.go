@@ -9,7 +9,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// TestSignedAgain has somebody write the bytes of a record, with no signature or one that does not hold, before whoever signs it: it is signed in the end.
+// TestSignedAgain has somebody write the bytes of a record, with no signature or one that does not hold, before the one who signs it: it is signed in the end.
 func TestSignedAgain(t *testing.T) {
 	private, public, err := receipts.GenerateKey("worker")
 	worker, serr := receipts.NewSigner(private, true)

@@ -10,11 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 // A Ledger is a consumer's own list of what is spent, in a file of its own. A log
@@ -153,10 +155,10 @@ func (l *Ledger) open(ctx context.Context) error {
 }
 
 // Begin enters hashes as being spent by a consumer, all or none: the refusal names one that was spent
-// already. Until the consumer called by has recorded that, and [Spending.Finish] has returned, they count as
+// already. Those apart are entered, too, and refuse nothing: they may be spent. Until the consumer called by has recorded that, and [Spending.Finish] has returned, they count as
 // unfinished: after a crash or a full disk the same consumer may begin again, and nobody else. Of processes that
 // race for the same hash one wins, and the others wait for its end. An error of the file is a [*LedgerError].
-func (l *Ledger) Begin(ctx context.Context, hashes []receipts.Hash, by, purpose string, at receipts.Time) (*Spending, *receipts.Refusal, error) {
+func (l *Ledger) Begin(ctx context.Context, hashes verify.Covered, by, purpose string, at receipts.Time) (*Spending, *receipts.Refusal, error) {
 	p, refusal, err := l.begin(ctx, hashes, by, purpose, at)
 	return p, refusal, l.unusable(err)
 }
@@ -177,13 +179,13 @@ type Spending struct {
 	tx     *sql.Tx // says that they are spent
 }
 
-func (l *Ledger) begin(ctx context.Context, hashes []receipts.Hash, by, purpose string, at receipts.Time) (_ *Spending, _ *receipts.Refusal, err error) {
+func (l *Ledger) begin(ctx context.Context, hashes verify.Covered, by, purpose string, at receipts.Time) (_ *Spending, _ *receipts.Refusal, err error) {
 	if err := l.open(ctx); err != nil {
 		return nil, nil, err
 	}
 	var attempt [16]byte
 	_, _ = rand.Read(attempt[:]) // never fails (crypto/rand)
-	refusal, err := l.enter(ctx, attempt[:], hashes, by, purpose, at)
+	entered, refusal, err := l.enter(ctx, attempt[:], hashes, by, purpose, at)
 	if err != nil || refusal != nil {
 		return nil, refusal, err
 	}
@@ -196,55 +198,59 @@ func (l *Ledger) begin(ctx context.Context, hashes []receipts.Hash, by, purpose 
 	res, err := tx.Exec("DELETE FROM unfinished WHERE attempt = ?", attempt[:])
 	if err == nil {
 		var n int64
-		if n, err = res.RowsAffected(); err == nil && n == int64(len(hashes)) {
+		if n, err = res.RowsAffected(); err == nil && n == entered {
 			return &Spending{l, tx}, nil, nil
 		}
 	}
 	_ = tx.Rollback()
 	if err == nil { // the same consumer has begun again in between: it will have them
-		refusal, err = l.enter(ctx, nil, hashes, by, purpose, at)
+		_, refusal, err = l.enter(ctx, nil, hashes, by, purpose, at)
 	}
 	return nil, refusal, err
 }
 
-// enter enters hashes for an attempt, in a transaction. Without one it refuses each that somebody else is spending.
-func (l *Ledger) enter(ctx context.Context, attempt []byte, hashes []receipts.Hash, by, purpose string, at receipts.Time) (*receipts.Refusal, error) {
+// enter enters hashes for an attempt, in a transaction, and counts them. Without an attempt it refuses each that somebody else is spending.
+func (l *Ledger) enter(ctx context.Context, attempt []byte, hashes verify.Covered, by, purpose string, at receipts.Time) (entered int64, _ *receipts.Refusal, err error) {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	defer tx.Rollback()
 	if _, err := tx.ExecContext(ctx, unfinishedSchema); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	for _, h := range hashes {
+	for i, h := range slices.Concat(hashes.Taken, hashes.Apart) {
+		apart := i >= len(hashes.Taken)
 		var who, when string
 		var unfinished bool
 		err := tx.QueryRowContext(ctx, "SELECT by, at, sha IN (SELECT sha FROM unfinished) FROM spent WHERE sha = ?", blob(h)).Scan(&who, &when, &unfinished)
-		switch {
-		case errors.Is(err, sql.ErrNoRows) && attempt != nil:
-		case errors.Is(err, sql.ErrNoRows):
+		switch free := errors.Is(err, sql.ErrNoRows); {
+		case free && attempt != nil:
+		case free:
 			continue
 		case err != nil:
-			return nil, err
+			return 0, nil, err
+		case apart && (!unfinished || who != by || attempt == nil):
+			continue
 		case !unfinished:
-			return &receipts.Refusal{Reason: receipts.Spent, SHA: h,
+			return 0, &receipts.Refusal{Reason: receipts.Spent, SHA: h,
 				Message: fmt.Sprintf("%s was spent by %s at %s, says the ledger %s", h.Short(), who, when, l.path)}, nil
 		case who != by || attempt == nil:
-			return &receipts.Refusal{Reason: receipts.Spent, SHA: h,
+			return 0, &receipts.Refusal{Reason: receipts.Spent, SHA: h,
 				Message: fmt.Sprintf("%s is being spent by %s since %s, who alone may try again, says the ledger %s", h.Short(), who, when, l.path)}, nil
 		}
 		if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO spent(sha, by, purpose, at) VALUES (?, ?, ?, ?)", blob(h), by, purpose, at.String()); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO unfinished(sha, attempt) VALUES (?, ?)", blob(h), attempt); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
+		entered++
 	}
 	if attempt == nil {
-		return nil, ErrBusy
+		return 0, nil, ErrBusy
 	}
-	return nil, tx.Commit()
+	return entered, nil, tx.Commit()
 }
 
 // Finish makes the hashes spent, for good. Only after it may a report say that they were consumed.

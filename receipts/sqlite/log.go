@@ -456,7 +456,7 @@ func (w *appender) finish() error {
 	}
 	w.head.root = root
 	if w.s.signer != nil {
-		// The note says: this is the log that the key saw. Who made a record is said only by the record's own signature.
+		// The note says: this is the log that the key saw. Only the record's own signature says who made it.
 		note, err := w.s.signer.SignCheckpoint(w.head.public())
 		if err == nil {
 			w.head.note, err = w.s.signer.PutNote(w.head.note, note)

@@ -592,7 +592,7 @@ func TestLedgerRace(t *testing.T) {
 
 // spend begins and finishes.
 func spend(l *Ledger, by string, hashes ...receipts.Hash) (*receipts.Refusal, error) {
-	p, refusal, err := l.Begin(ctx, hashes, by, "", at(1))
+	p, refusal, err := l.Begin(ctx, verify.Covered{Taken: hashes}, by, "", at(1))
 	if p != nil {
 		err = p.Finish()
 	}

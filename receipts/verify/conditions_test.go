@@ -323,8 +323,8 @@ func TestDeep(t *testing.T) {
 	if res := ask(t, s, asked()); res.Verdict != Verified || len(res.Members) != 1 {
 		t.Error(told(res))
 	}
-	if d, all, err := s.Consume(asked(), g.String()); err != nil || !d.Passed() || len(all) != n+2 {
-		t.Errorf("%v, %v, %d hashes", d.Refusals, err, len(all))
+	if d, all, err := s.Consume(asked(), g.String()); err != nil || !d.Passed() || len(all.Taken) != n+2 {
+		t.Errorf("%v, %v, %d hashes", d.Refusals, err, len(all.Taken))
 	}
 }
 

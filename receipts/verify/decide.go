@@ -423,11 +423,12 @@ func (s *Session) decideInner(g receipts.GateRequest, d *receipts.Decision, leav
 
 // Consume judges what is to be consumed: each record that ids name as [Session.Verify]
 // judges a gate; other records skip the conditions that are for final gates.
-// It returns the records, and the hashes of all that they took in. It changes nothing.
-func (s *Session) Consume(q Query, ids ...string) (receipts.Decision, []receipts.Hash, error) {
+// It returns the records, and the hashes of all that they cover. It changes nothing.
+func (s *Session) Consume(q Query, ids ...string) (receipts.Decision, Covered, error) {
 	var d receipts.Decision
+	var none Covered
 	if s.refuse(&d) {
-		return d, nil, s.err
+		return d, none, s.err
 	}
 	q.Strict = true
 	seen := make(map[receipts.Hash]bool)
@@ -455,14 +456,14 @@ func (s *Session) Consume(q Query, ids ...string) (receipts.Decision, []receipts
 		}
 		res, err := s.conclude(q, s.judgeAny(q, e))
 		if err != nil {
-			return d, nil, err
+			return d, none, err
 		}
 		for _, r := range res.Refusals {
 			r.Message = fmt.Sprintf("%s: %s", res.Verdict, r.Message)
 			d.Refusals = append(d.Refusals, r)
 		}
 		if res.Verdict != Verified && len(res.Refusals) == 0 {
-			return d, nil, fmt.Errorf("the verdict %s without a reason", res.Verdict)
+			return d, none, fmt.Errorf("the verdict %s without a reason", res.Verdict)
 		}
 		d.Failures, d.Early = d.Failures+res.Failures, d.Early+res.Early
 		if res.Tested != nil {
@@ -479,14 +480,24 @@ func (s *Session) Consume(q Query, ids ...string) (receipts.Decision, []receipts
 		}
 	}
 	if !d.Passed() {
-		return d, nil, nil
+		return d, none, nil
 	}
-	all := s.allBelow(list)
+	c := Covered{Taken: s.allBelow(list, false)}
+	c.Apart = slices.DeleteFunc(s.allBelow(list, true), func(h receipts.Hash) bool {
+		_, taken := slices.BinarySearchFunc(c.Taken, h, compareHashes)
+		return taken
+	})
 	if s.refuse(&d) {
-		return d, nil, s.err
+		return d, none, s.err
 	}
-	return d, all, nil
+	return d, c, nil
 }
+
+// Covered are the hashes of records that are consumed and of all below them, sorted. Apart are those of gates of inner runs that, says the log, were
+// consumed by somebody else before the gate above took them in, and of all below these. Anybody who can write the log can say so.
+type Covered struct{ Taken, Apart []receipts.Hash }
+
+func compareHashes(a, b receipts.Hash) int { return slices.Compare(a[:], b[:]) }
 
 // judgeAny judges a record by its kind.
 func (s *Session) judgeAny(q Query, e *receipts.Entry) *Result {
@@ -597,8 +608,8 @@ func (s *Session) pick(id string, d *receipts.Decision) *receipts.Entry {
 	return e
 }
 
-// allBelow returns the hashes of records and of all that the gates among them took in.
-func (s *Session) allBelow(list map[receipts.Hash]*receipts.Entry) []receipts.Hash {
+// allBelow returns the hashes of records and of all that the gates among them took in, or, with apart, also of gates that somebody else had consumed.
+func (s *Session) allBelow(list map[receipts.Hash]*receipts.Entry, apart bool) []receipts.Hash {
 	var all []receipts.Hash
 	seen := make(map[receipts.Hash]bool)
 	for len(list) > 0 {
@@ -611,7 +622,7 @@ func (s *Session) allBelow(list map[receipts.Hash]*receipts.Entry) []receipts.Ha
 			all = append(all, h)
 			below := receipts.TookIn(body(e))
 			if g, ok := body(e).(*receipts.Gate); ok {
-				below = append(s.took(e, g.Nested), g.Members...)
+				below = append(s.took(e, g.Nested, apart), g.Members...)
 			}
 			for _, m := range below {
 				if !seen[m] {
@@ -630,18 +641,18 @@ func (s *Session) allBelow(list map[receipts.Hash]*receipts.Entry) []receipts.Ha
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b receipts.Hash) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(all, compareHashes)
 	return all
 }
 
-// took returns those of nested records, gates, that were consumed with the gate e, and by nobody before.
-func (s *Session) took(e *receipts.Entry, nested []receipts.Hash) (list []receipts.Hash) {
+// took returns those of nested records, gates, that were consumed with the gate e, and by nobody before, unless apart is set.
+func (s *Session) took(e *receipts.Entry, nested []receipts.Hash, apart bool) (list []receipts.Hash) {
 	if len(nested) == 0 {
 		return nil
 	}
 	found := s.bySHA(nested...)
 	for _, h := range nested {
-		if n := found[h]; n == nil || receipt(n) == nil && (n.Consumption == nil || n.Consumption.By == e.SHA.String()) {
+		if n := found[h]; n == nil || receipt(n) == nil && (apart || n.Consumption == nil || n.Consumption.By == e.SHA.String()) {
 			list = append(list, h)
 		}
 	}

@@ -408,7 +408,7 @@ func TestConsumed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return d, all
+		return d, all.Taken
 	}
 	g := receipts.GateID(gate)
 	if d, all := decide(asked(), g); !d.Passed() || len(all) != 4 {

@@ -70,8 +70,8 @@
 //     its own: a pass under no binding, or under another one, does not replace a failure, since that
 //     run met weaker expectations.
 //  15. If the query is strict, no command of the gate failed so before it passed either,
-//     unless its binding has retries, or somebody of no lower level accepted that
-//     failure after it happened (TestLevel). If it is not strict, the result counts such failures.
+//     unless its binding has retries, or the pass is a later attempt of the same step of the same run, which no worker signed (TestHandedRetry), or
+//     somebody of no lower level accepted that failure after it happened (TestLevel). If it is not strict, the result counts such failures.
 //
 // Two bindings may run the same command with different env. They are then judged separately, and so are the runs that they start: a
 // failure under one does not count for the other, and a pass of one does not undo a failure of the other (TestLastWord, TestBelowOthers).
@@ -93,7 +93,8 @@
 //  16. If the query wants a clean checkout, each member ran in one, confined to it, and saw nothing of the
 //     machine that its user can write, as far as its producer knows. Built-ins, which read no file, are
 //     excepted. 13 to 15 are then about runs in clean checkouts only: failures elsewhere are counted, and
-//     passes elsewhere undo no failure (TestClean).
+//     passes elsewhere undo no failure (TestClean). If it wants checks that were tested, each command of the gate noticed a mistake
+//     that [receipts.Control] says was put before it on these files (TestControlRefused).
 //
 // Recorded by a notary (all in TestNotary, unless another test is named):
 //
@@ -122,7 +123,7 @@
 // the run's own lines and of the runs that they started, and counts earlier failures unless it is asked to refuse them. Of lines that an
 // earlier gate of the run took in it asks 13 and 15 once more (TestDecideEarlier), and 7 no more: a verdict does. 14 is about
 // other lines: a gate does not ask it, and a verdict does. Where Decide and the verdict judge the same records, they agree
-// (TestGateAgreesWithVerdict).
+// (TestGateAgreesWithVerdict), except about files that came: the gate of a run counts them ([receipts.Gate.Came]), and the verdict refuses.
 //
 // # What VERIFIED FOR CHANGED PATHS means
 //
@@ -166,6 +167,6 @@
 //  32. For 20 to 23: a command under a binding reads no files of the project except those that the binding names and
 //     those that no line names. The author of the trusted matrix says so.
 //
-// It is one package of up to 6,460 lines because all answers are of one [Session]: authenticated records must not leave it, or an
+// It is one package of up to 6,470 lines because all answers are of one [Session]: authenticated records must not leave it, or an
 // answer could rest on other bytes.
 package verify

@@ -303,7 +303,8 @@ func TestDecideAnyRun(t *testing.T) {
 // TestConsumeInner has a gate be consumed with the runs below it, but for those that somebody consumed before it was made.
 func TestConsumeInner(t *testing.T) {
 	m := newMaker(t)
-	spent := m.inside(m.receipt(started))
+	test := m.receipt(started)
+	spent := m.inside(test)
 	m.consume(spent)
 	left := m.gate([]receipts.Hash{m.receipt(started)}, func(g *receipts.Gate) { g.Run, g.Parent = "r-3", "r-1/1" })
 	back := m.gate([]receipts.Hash{m.receipt(started)}, func(g *receipts.Gate) { g.Run = "r-4" })
@@ -313,8 +314,11 @@ func TestConsumeInner(t *testing.T) {
 	if err != nil || !d.Passed() {
 		t.Fatal(err, d.Refusals)
 	}
-	if slices.Contains(all, spent) || !slices.Contains(all, left) || !slices.Contains(all, back) {
-		t.Errorf("consumed %v: with %v and %v, and without %v", all, left, back, spent)
+	if slices.Contains(all.Taken, spent) || !slices.Contains(all.Taken, left) || !slices.Contains(all.Taken, back) {
+		t.Errorf("consumed %v: with %v and %v, and without %v", all.Taken, left, back, spent)
+	}
+	if len(all.Apart) != 2 || !slices.Contains(all.Apart, spent) || !slices.Contains(all.Apart, test) {
+		t.Errorf("apart %v: want %v and %v", all.Apart, spent, test)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestStand(t *testing.T) {
 	}
 }
 
-// TestApartFirst: the first record of a step says whether the runs that it started decide anything, and not a later one.
+// TestApartFirst: the runs that a step started decide nothing only if each record of the step that has the level says so.
 func TestApartFirst(t *testing.T) {
 	apart := func(r *receipts.Receipt) { r.Apart = true }
 	plain := func(*receipts.Receipt) {}

@@ -36,8 +36,8 @@ type epoch struct {
 	files   func() *scope.Files
 }
 
-// trees follows the files of a run through its epochs. It is used between steps
-// alone, never while the members of a group run.
+// trees follows the files of a run through its epochs. But for [trees.still], it is used between
+// steps alone, never while the members of a group run.
 //
 // A file that is new, and that git does not track, is of the tree of an epoch only if
 // it was there when a step of the epoch began after one that may write. What turns up

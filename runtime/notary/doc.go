@@ -12,7 +12,7 @@
 // [Open] makes the key of the session, in memory alone, opens the store, and appends the first record: a
 // [receipts.Notary], which says what the session rests on (mode, baseline, shares, ...) and is signed by an
 // identity key, where there is one. [Notary.Serve] answers connections. [Notary.Close] ends the runs, appends
-// the [receipts.Closing], and forgets the key: nothing can be added to the log from then on. [Notary.Bundle] is the
+// the [receipts.Closing], and signs nothing more: nothing can be added to the log from then on. [Notary.Bundle] is the
 // proof of the session: the whole log, red runs included. The verifier accepts it by the identity keys that it
 // names, and says "cut" where the closing record is missing.
 //

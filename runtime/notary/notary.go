@@ -370,7 +370,7 @@ func few(list []string) []string {
 // errClosed is why the runs of a session end that is closed.
 var errClosed = errors.New("the notary was closed")
 
-// Close ends the runs that last, appends the closing record and forgets the key. Where not all could be recorded, or a run does not end, the
+// Close ends the runs that last, appends the closing record and closes the store: the key signs nothing more. Where not all could be recorded, or a run does not end, the
 // closing record is left out, and the error says so.
 func (n *Notary) Close(ctx context.Context) (Status, error) {
 	n.mu.Lock()

@@ -185,12 +185,19 @@ const few = 16
 // Lookup finds a name; the error is [fs.ErrNotExist] where there is none.
 func (t *Tree) Lookup(name string) (mode string, id ObjectID, err error) {
 	if t.asked++; t.asked <= few {
+		found := false
 		for item, err := range t.format.Items(t.content) {
-			if err != nil || item.Name == name {
-				return item.Mode, item.ID, err
+			switch {
+			case err != nil:
+				return "", ObjectID{}, err
+			case !found && item.Name == name:
+				found, mode, id = true, item.Mode, item.ID
 			}
 		}
-		return "", id, fs.ErrNotExist
+		if !found {
+			err = fs.ErrNotExist
+		}
+		return mode, id, err
 	}
 	if t.names == nil {
 		names := make(map[string]Item)

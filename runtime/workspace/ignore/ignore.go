@@ -1,5 +1,5 @@
-// Package ignore reads ignore files as git does, and says what they hide. In come the content of a
-// file and the rules of the directories above; out comes whether a path is hidden. It looks at no disk.
+// Package ignore reads ignore files and attributes files as git does. In come the content of files and a path; out comes whether the path is hidden, or
+// which attributes it has. It looks at no disk.
 package ignore
 
 import (

@@ -273,7 +273,7 @@ func (f Facts) commands() Condition {
 	return c
 }
 
-// tests has no part in the verdict: a count is for people to read.
+// tests is a count for people to read, which has no part in the verdict. What refuses because a check was not tested stands here, too.
 func (f Facts) tests() Condition {
 	c := Condition{"tests", Told, nil}
 	t := f.Result.Tested
