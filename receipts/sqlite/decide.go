@@ -2,7 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -79,8 +79,12 @@ func (s *Store) decided(ctx context.Context, save func() error, d *receipts.Deci
 	if s.memory == nil || !s.memory.kept {
 		return nil // what could not be kept is read again the next time
 	}
-	if err != nil || !d.Passed() || s.written == nil {
+	if !d.Passed() || s.written == nil {
 		return err
+	}
+	if e := (*StateError)(nil); errors.As(err, &e) {
+		e.Recorded = true
+		return e
 	}
 	wrote := s.written.head.public()
 	var v *verify.Session
@@ -100,7 +104,7 @@ func (s *Store) decided(ctx context.Context, save func() error, d *receipts.Deci
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("the decision is in the log, but cannot be kept in %s: %w", s.state, err)
+		return &StateError{Dir: s.state, Recorded: true, Err: err}
 	}
 	s.before = v
 	return nil

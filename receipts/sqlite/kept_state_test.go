@@ -43,7 +43,7 @@ func TestState(t *testing.T) {
 	if protects, err := StateProtects(state, path); protects || err != nil {
 		t.Errorf("of the same user: %v, %v", protects, err)
 	}
-	if _, _, err := ask(path, false); !errors.Is(err, errUnprotected) {
+	if _, _, err := ask(path, false); !errors.Is(err, ErrUnprotected) {
 		t.Errorf("of the same user: %v", err)
 	}
 	if os.Getuid() != 0 {
@@ -92,7 +92,7 @@ func TestState(t *testing.T) {
 	r := openWith(t, path, Options{ReadOnly: true, State: state})
 	defer r.Close()
 	err := r.read(ctx, func(*verify.Session) error { return r.memory.file.Close() })
-	if err == nil || !strings.Contains(err.Error(), "cannot keep in") {
+	if e := (*StateError)(nil); !errors.As(err, &e) || e.Dir != state || e.Recorded {
 		t.Errorf("a file that is closed: %v", err)
 	}
 }

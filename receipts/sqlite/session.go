@@ -45,14 +45,15 @@ func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (sav
 			_ = v.Save(m.Memory)
 		default:
 			if err := v.Save(m.Memory); err != nil {
-				return fmt.Errorf("cannot keep in %s how far the store was audited: %w", s.state, err)
+				return &StateError{Dir: s.state, Err: err}
 			}
 		}
 		return nil
 	}, nil
 }
 
-var errUnprotected = errors.New("the folder of --state belongs to the user who owns the store, whose writers write there too")
+// ErrUnprotected is wrapped by the error of a folder of [Options.State] that somebody who writes the store can write, too.
+var ErrUnprotected = errors.New("the folder of --state belongs to the user who owns the store, whose writers write there too")
 
 // A memory is the file in which the verifier keeps how far it has audited the store.
 type memory struct {
@@ -89,7 +90,7 @@ func (s *Store) remember() (*memory, error) {
 			return nil, err
 		}
 		if ownedBy(dir) == ownedBy(s.info) {
-			return nil, errUnprotected
+			return nil, ErrUnprotected
 		}
 		path = StateFile(s.state)
 	case s.keys != nil || s.kept != nil || ownedBy(s.info) != os.Geteuid():
@@ -129,7 +130,7 @@ func (s *Store) ownMemory(ctx context.Context) error {
 		if !s.remembering {
 			var err error
 			if s.memory, err = s.remember(); err != nil {
-				return err
+				return &StateError{Dir: s.state, Err: err}
 			}
 			s.remembering = true
 		}

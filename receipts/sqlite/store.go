@@ -74,6 +74,23 @@ var ErrLongPath = errors.New("SQLite opens no file with a path of more than 500 
 // the store need some.
 const longPath = 500
 
+// A StateError says that the folder of [Options.State] cannot be used. The store is whole.
+type StateError struct {
+	Dir      string
+	Recorded bool // the log has the decision that was asked for
+	Err      error
+}
+
+func (e *StateError) Error() string {
+	text := "cannot keep in " + e.Dir + " how far the store was audited: " + e.Err.Error()
+	if e.Recorded {
+		text = "the decision is in the log, but " + text
+	}
+	return text
+}
+
+func (e *StateError) Unwrap() error { return e.Err }
+
 // An UnusableError says that a store cannot be opened, read or written. It is
 // never a refusal: nothing is known about the records.
 type UnusableError struct {
@@ -532,7 +549,8 @@ func (s *Store) unusable(err error) error {
 	var refused *bundleError
 	var ledger *LedgerError
 	var taken *AttemptTakenError
-	if err == nil || errors.As(err, &taken) || errors.As(err, &u) || errors.As(err, &ledger) || errors.As(err, &lookup) || errors.As(err, &refused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	var state *StateError
+	if err == nil || errors.As(err, &taken) || errors.As(err, &state) || errors.As(err, &u) || errors.As(err, &ledger) || errors.As(err, &lookup) || errors.As(err, &refused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return &UnusableError{Path: s.path, Err: withCause(err)}

@@ -137,12 +137,13 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 		return err
 	})
 	var broken *sqlite.UnusableError
+	var state *sqlite.StateError
 	switch {
 	case errors.Is(err, sqlite.ErrNoStore):
 		return none
 	case errors.Is(err, sqlite.ErrBusy):
 		return exit.Failf(exit.Refused, "%v", err).Hint("%s", Remedy(err))
-	case errors.As(err, &broken):
+	case errors.As(err, &broken), errors.As(err, &state):
 		return unusable(exit.Failf(exit.Refused, "%v", err), err, o.ReadOnly)
 	}
 	return err
@@ -193,7 +194,10 @@ func Remedy(err error) string {
 	var broken *sqlite.UnusableError
 	var foreign sqlite.ForeignError
 	var other *regular.NotFolderError
+	var state *sqlite.StateError
 	switch {
+	case errors.As(err, &state):
+		return ofState(state)
 	case errors.As(err, &other):
 		if path := linked(other.Path); path != "" {
 			return "the link leads to a store, which another project may have: name it with --store " + report.Command([]string{place.Short(path)}) + "; or, once the link is removed, run again"
@@ -215,6 +219,23 @@ func Remedy(err error) string {
 		return "raise `ulimit -n`, then try again: the records are still there"
 	}
 	return ""
+}
+
+// ofState says what to do where the folder of --state cannot be used.
+func ofState(err *sqlite.StateError) string {
+	hint := "see to it that you can write there, then ask again"
+	switch {
+	case errors.Is(err, sqlite.ErrUnprotected):
+		hint = "ask as another user, with a folder of that user's"
+	case errors.Is(err, sqlite.ErrBusy):
+		hint = "try again, once that process is done or has ended"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		hint = "make room there, then ask again"
+	}
+	if err.Recorded {
+		return hint + "; if it was to be consumed, treat it as not consumed, and run again for a new gate"
+	}
+	return hint + ": the store is whole"
 }
 
 // linked returns the path of the store that is where a link leads which takes the place of a folder of stores, or of the folder around it; empty if

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -337,6 +338,24 @@ func TestRemedyOf(t *testing.T) {
 	} {
 		if got := store.RemedyOf(text); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q", text, got)
+		}
+	}
+}
+
+// TestRemedyOfState: where the folder of --state cannot be used the store is whole, and stays where it is.
+func TestRemedyOfState(t *testing.T) {
+	for _, tt := range []struct {
+		err  sqlite.StateError
+		want string
+	}{
+		{sqlite.StateError{Err: &fs.PathError{Op: "write", Path: "s.audit", Err: syscall.ENOSPC}}, "make room there, then ask again: the store is whole"},
+		{sqlite.StateError{Recorded: true, Err: syscall.EDQUOT}, "make room there, then ask again; if it was to be consumed, treat it as not consumed, and run again for a new gate"},
+		{sqlite.StateError{Err: fs.ErrPermission}, "see to it that you can write there, then ask again: the store is whole"},
+		{sqlite.StateError{Err: sqlite.ErrUnprotected}, "ask as another user, with a folder of that user's: the store is whole"},
+		{sqlite.StateError{Err: fmt.Errorf("%w: it", sqlite.ErrBusy)}, "try again, once that process is done or has ended: the store is whole"},
+	} {
+		if got := store.Remedy(fmt.Errorf("x: %w", &tt.err)); got != tt.want {
+			t.Errorf("%v: %q, want %q", &tt.err, got, tt.want)
 		}
 	}
 }
