@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -82,7 +83,7 @@ func (o *observer) judge(ctx context.Context, res *Report) {
 		res.Verdict = schedule.Passed
 	}
 	if res.Verdict != schedule.Passed {
-		res.Failures = o.failures(res, failures)
+		res.Failures = o.failures(ctx, res, failures)
 		res.Failures.Locate(res.Step.Dir, o.files.from.exists, modules(ctx, o.files.from, res.Step.Dir))
 	}
 }
@@ -287,7 +288,7 @@ func pnpmMisses(p *process.Result) bool {
 
 // failures are what failed, as the output tells it; none if nothing in it reads like an error. of are the failures in
 // files of test results, which are taken where the output names neither a test nor a place.
-func (o *observer) failures(res *Report, of diagnose.Failures) diagnose.Failures {
+func (o *observer) failures(ctx context.Context, res *Report, of diagnose.Failures) diagnose.Failures {
 	p := res.Process
 	var patterns []diagnose.Pattern
 	for _, text := range res.Step.Expect.Problems {
@@ -295,8 +296,8 @@ func (o *observer) failures(res *Report, of diagnose.Failures) diagnose.Failures
 			patterns = append(patterns, p)
 		}
 	}
-	for _, piece := range [][]byte{p.Tail, p.Stderr.Head, p.Stdout.Head} {
-		if f := diagnose.Matches(piece, patterns); f.Total > 0 {
+	if len(patterns) > 0 {
+		if f := problems(ctx, patterns, p.Tail, p.Stderr.Head, p.Stdout.Head); f.Total > 0 {
 			return f
 		}
 	}
@@ -308,6 +309,40 @@ func (o *observer) failures(res *Report, of diagnose.Failures) diagnose.Failures
 		return of
 	}
 	return f
+}
+
+// problemsGrace is how long patterns are looked for once a run has ended: what is usual takes milliseconds.
+const problemsGrace = time.Second
+
+// problems are what patterns find in the first of the pieces of an output in which they find anything. A pattern that takes long is left to itself once
+// ctx has ended: the search cannot be stopped in the midst of one.
+func problems(ctx context.Context, patterns []diagnose.Pattern, pieces ...[]byte) diagnose.Failures {
+	found := make(chan diagnose.Failures, 1)
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	for i := range pieces {
+		pieces[i] = bytes.Clone(pieces[i]) // the search may go on
+	}
+	go func() {
+		var f diagnose.Failures
+		for _, piece := range pieces {
+			if f = diagnose.Matches(late, piece, patterns); f.Total > 0 {
+				break
+			}
+		}
+		found <- f
+	}()
+	select {
+	case f := <-found:
+		return f
+	case <-ctx.Done():
+	}
+	select {
+	case f := <-found:
+		return f
+	case <-time.After(problemsGrace):
+		return diagnose.Failures{}
+	}
 }
 
 func stopDetail(res *Report) string {

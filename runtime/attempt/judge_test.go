@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
@@ -260,5 +262,26 @@ func TestNoSecretInFailures(t *testing.T) {
 	}
 	if got := fmt.Sprintf("%+v %+v %+v", f, cases, cases[0].Failure); strings.Contains(got, secret[:12]) {
 		t.Error(got)
+	}
+}
+
+// TestSlowProblems has a pattern take long over an output: a run that has ended does not wait for it, and one that goes on has what it finds.
+func TestSlowProblems(t *testing.T) {
+	text := `(?P<file>(?:a?){900}(?:a?){900}(?:a?){900})c:(?P<message>(?:a?){900}x)$`
+	slow, err := diagnose.ParsePattern(text)
+	plain, perr := diagnose.ParsePattern(`^(?P<message>PROBLEM .*)$`)
+	if err := errors.Join(err, perr); err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	flood := bytes.Repeat(append(bytes.Repeat([]byte("a"), 2000), '\n'), 400) // minutes
+	if f := problems(ended, []diagnose.Pattern{slow, plain}, flood, []byte("PROBLEM late\n")); f.Total > 0 {
+		t.Errorf("%+v", f)
+	}
+	for _, ctx := range []context.Context{t.Context(), ended} {
+		if f := problems(ctx, []diagnose.Pattern{plain}, nil, []byte("PROBLEM here\n")); f.Total != 1 || f.List[0].Message != "PROBLEM here" {
+			t.Errorf("%+v", f)
+		}
 	}
 }

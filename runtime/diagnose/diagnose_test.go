@@ -302,7 +302,7 @@ func TestPattern(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := Matches([]byte("a.go:1:1: error: not this\nPROBLEM x.tla at 7,2\n   it deadlocks\nPROBLEM y.tla at 8,1\n too\n"), []Pattern{p})
+	f := Matches(t.Context(), []byte("a.go:1:1: error: not this\nPROBLEM x.tla at 7,2\n   it deadlocks\nPROBLEM y.tla at 8,1\n too\n"), []Pattern{p})
 	if f.Total != 2 || *f.First() != (Finding{"x.tla", 7, 2, "it deadlocks"}) || f.List[1].File != "y.tla" {
 		t.Errorf("got %+v", f)
 	}

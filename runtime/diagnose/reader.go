@@ -3,6 +3,7 @@ package diagnose
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -321,14 +322,14 @@ func (r *Reader) Failures() (f Failures, sure bool) {
 	return r.scan.end()
 }
 
-// Matches returns what patterns find in an output: all that the first of them finds that finds anything.
-func Matches(output []byte, patterns []Pattern) (f Failures) {
+// Matches returns what patterns find in an output: all that the first of them finds that finds anything. Once ctx has ended it looks for no more.
+func Matches(ctx context.Context, output []byte, patterns []Pattern) (f Failures) {
 	if len(patterns) == 0 {
 		return f
 	}
 	text := Readable(output)
 	for _, p := range patterns {
-		for len(text) > 0 && f.Total < 10000 {
+		for len(text) > 0 && f.Total < 10000 && ctx.Err() == nil {
 			found, end, ok := p.find(text)
 			if !ok {
 				break

@@ -1,6 +1,10 @@
 package redact
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -47,10 +51,38 @@ func TestLinear(t *testing.T) {
 					t.Errorf("%s takes %v", name, d)
 				}
 			}
-			if steps, most := stepsOf(r, tt.output), (creditOf+len(r.literals))*len(tt.output)+maxCredit; steps > most {
+			if steps, most := stepsOf(r, tt.output), (creditOf+min(len(r.literals), maxEach))*len(tt.output)+maxCredit; steps > most {
 				t.Errorf("%d steps, want at most %d", steps, most)
 			}
 		})
+	}
+}
+
+// TestManySecrets has many secrets that begin alike, and a text of their beginning: it is searched in as many steps for each byte as with a hundred of them.
+// Text that is none costs less than it gives.
+func TestManySecrets(t *testing.T) {
+	var alike, other []string
+	for i := range 5000 {
+		alike = append(alike, fmt.Sprintf("aa%d-aaaaaa", i))
+		sum := sha256.Sum256(fmt.Append(nil, i))
+		other = append(other, hex.EncodeToString(sum[:8]))
+	}
+	r := New(Options{Declared: alike, Key: []byte("k")})
+	flood := strings.Repeat("a", 20_000)
+	if steps, most := stepsOf(r, flood), 1088*len(flood)+maxCredit; steps > most {
+		t.Errorf("%d steps, want at most %d", steps, most)
+	}
+	begin := time.Now()
+	if got := New(Options{Declared: append(alike, strings.Repeat("a", 9000)+"b"), Key: []byte("k")}).Tail([]byte(strings.Repeat("a", 64<<10))); len(got) > 0 && !bytes.HasSuffix(got, []byte(tooCostly)) {
+		t.Errorf("of a tail there is %.100q", got)
+	}
+	if d := time.Since(begin); d > time.Minute {
+		t.Errorf("a tail takes %v", d)
+	}
+	r = New(Options{Declared: other, Key: []byte("k")})
+	usual := strings.Repeat("ok  \tgithub.com/a/b\t0.003s {\"a\":\"\\\\x %41\"} 0123456789abcdef\n", 5000)
+	if got := r.Text(usual); got != usual {
+		t.Errorf("usual output is changed: %.200q", got)
 	}
 }
 
@@ -60,7 +92,7 @@ func stepsOf(r *Redactor, s string) (steps int) {
 	for at := 0; at < len(s) && !x.spent(); {
 		before := x.credit
 		from, to, _, ok := x.next(at, at+1)
-		steps += before + creditOf + len(r.literals) - x.credit
+		steps += before + x.each - x.credit
 		at++
 		if ok && from >= 0 {
 			at = max(at, to)

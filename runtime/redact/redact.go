@@ -8,7 +8,7 @@
 // text), with its characters escaped for URLs, JSON, HTML, shells, Python and Go, with escape sequences of a terminal
 // or control characters in its midst, and with the line ends of Unix or of Windows.
 //
-// The work is linear in the text whatever the secrets are, see [search]. A text that would need
+// The work for each byte of a text is bounded, whatever the secrets are and however many, see [search]. A text that would need
 // more loses its rest.
 //
 // The name of a variable stays, also where it holds a secret's text or has the form of a token.
@@ -362,12 +362,13 @@ type search struct {
 
 // Steps of a [search].
 const (
-	creditOf  = 64      // for each byte of the text; one for each literal comes on top of it
+	creditOf  = 64      // for each byte of the text; one for each literal, at most maxEach, comes on top of it
+	maxEach   = 1 << 10 // so many literals a hundred secrets have
 	maxCredit = 1 << 22 // that a text saves up
 )
 
 func (r *Redactor) search(s []byte) search {
-	return search{r: r, s: s, credit: maxCredit, each: creditOf + len(r.literals)}
+	return search{r: r, s: s, credit: maxCredit, each: creditOf + min(len(r.literals), maxEach)}
 }
 
 // spent reports whether the search has used up its credit.
@@ -601,7 +602,7 @@ func (x *search) rest() int {
 	if x.spent() {
 		n = max(n, near)
 	}
-	for at := 0; at < n; {
+	for at := 0; at < n && n < len(p); {
 		from, to, _, ok := x.next(at, n)
 		if !ok {
 			break

@@ -3,11 +3,15 @@
 package tempdir
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -106,6 +110,61 @@ func TestOwn(t *testing.T) {
 	for name, mode := range map[string]os.FileMode{"kept": 0o755, "shut": 0o700} {
 		if info, err := os.Stat(at(name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+}
+
+// TestRemoveComing removes a directory into which files go on coming: it ends, and what is old never counts as coming.
+func TestRemoveComing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "flood")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var flood sync.WaitGroup
+	for n := range 16 {
+		flood.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				if f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d-%d", n, i))); err == nil {
+					f.Close()
+				}
+			}
+		})
+	}
+	err := RemoveAll(dir)
+	stop()
+	flood.Wait()
+	if err != nil && !errors.Is(err, errComing) {
+		t.Error(err)
+	}
+	if err := RemoveAll(dir); err != nil {
+		t.Errorf("once nothing comes: %v", err)
+	}
+	old := filepath.Join(t.TempDir(), "old")
+	fd, err := os.Open(filepath.Dir(old))
+	if err := errors.Join(err, os.WriteFile(old, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	defer fd.Close()
+	for name, c := range map[string]struct {
+		start time.Time
+		moved int
+		file  string
+		want  bool
+	}{
+		"new files":      {time.Now().Add(-time.Minute), 0, "old", true},
+		"within seconds": {time.Now(), 0, "old", false},
+		"none is there":  {time.Now().Add(-time.Minute), 0, "gone", false},
+		"moved up":       {time.Now().Add(-time.Minute), 1, lifted + "1", false},
+	} {
+		r := &remover{start: c.start, moved: c.moved}
+		got := false
+		for range lateRounds + 1 {
+			got = r.coming(int(fd.Fd()), []string{c.file})
+		}
+		if got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,8 +17,18 @@ import (
 // deepest is how many directories, one in the other, are open at once.
 const deepest = 32
 
+// patience is how long what is removed may go on getting new files, and lateRounds for how many reads of a directory after that.
+const (
+	patience   = 2 * time.Second
+	lateRounds = 8
+)
+
+// errComing says that somebody makes new files where others are removed.
+var errComing = errors.New("files come while it is removed: what makes them has to end first")
+
 // RemoveAll removes path with all that is in it, directories that their owner may not write included. What is in it may be hostile: directories
-// deeper in each other than deepest are moved up first, so that depth costs neither descriptors nor more than one move each.
+// deeper in each other than deepest are moved up first, so that depth costs neither descriptors nor more than one move each. It gives up where
+// files go on coming.
 func RemoveAll(path string) error {
 	parent, err := os.Open(filepath.Dir(path))
 	if errors.Is(err, os.ErrNotExist) {
@@ -26,7 +38,7 @@ func RemoveAll(path string) error {
 		return err
 	}
 	defer parent.Close()
-	r := &remover{top: -1}
+	r := &remover{top: -1, start: time.Now()}
 	if err := r.remove(int(parent.Fd()), filepath.Base(path), 0); err != nil && err != unix.ENOENT {
 		return &os.PathError{Op: "remove", Path: path, Err: err}
 	}
@@ -37,7 +49,29 @@ func RemoveAll(path string) error {
 type remover struct {
 	top   int // that directory; -1 before it is open
 	moved int // what was moved up into it
+
+	start time.Time
+	late  int // reads of directories, in succession, after patience, that began with what is newer than start
 }
+
+// coming reports whether files go on coming into a directory in which names were read.
+func (r *remover) coming(dir int, names []string) bool {
+	if r.late > lateRounds || time.Since(r.start) < patience {
+		return r.late > lateRounds
+	}
+	var st unix.Stat_t
+	switch err := unix.Fstatat(dir, names[0], &st, unix.AT_SYMLINK_NOFOLLOW); {
+	case err != nil || r.moved > 0 && strings.HasPrefix(names[0], lifted): // renamed here
+	case time.Unix(st.Ctim.Unix()).After(r.start):
+		r.late++
+	default:
+		r.late = 0
+	}
+	return r.late > lateRounds
+}
+
+// lifted begins the names of what is moved up.
+const lifted = "dialect-"
 
 // remove removes what a directory has under a name, depth levels below the first.
 func (r *remover) remove(in int, name string, depth int) error {
@@ -95,7 +129,7 @@ func opened(in int, name string) (dir int, err error) {
 func (r *remover) lift(in int, name string) error {
 	for {
 		r.moved++
-		err := again(func() error { return unix.Renameat(in, name, r.top, "dialect-"+strconv.Itoa(r.moved)) })
+		err := again(func() error { return unix.Renameat(in, name, r.top, lifted+strconv.Itoa(r.moved)) })
 		if err != unix.ENOTEMPTY && err != unix.EEXIST && err != unix.ENOTDIR { // else it has something of that name
 			return err
 		}
@@ -119,6 +153,9 @@ func (r *remover) empty(dir, depth int) error {
 				return nil
 			}
 			return err
+		}
+		if r.coming(dir, names) {
+			return errComing
 		}
 		var first error
 		done := 0
