@@ -7,6 +7,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"path"
 	"path/filepath"
 	"slices"
@@ -342,7 +343,7 @@ func secrets(steps []*Step) (values []string) {
 	return values
 }
 
-// Environ returns what the steps of p and its servers set for programs, and what p was bound with, as "NAME=VALUE": variables, and headers of
+// Environ returns what the steps of p and its servers set for programs, and what p was bound with, as "NAME=VALUE": variables, and headers and queries of
 // requests, with "_" for "-".
 // A text that the runtime replaces is left out: what it stands for is in the environment.
 func (p *Plan) Environ() (list []string) {
@@ -365,6 +366,13 @@ func (p *Plan) Environ() (list []string) {
 	for _, s := range p.Servers {
 		add(s.Env)
 		add(s.Headers)
+		if at, err := url.Parse(s.URL); err == nil {
+			for name, values := range at.Query() {
+				for _, value := range values {
+					add(map[string]string{name: value})
+				}
+			}
+		}
 		for name, value := range s.Headers {
 			if scheme, credential, ok := strings.Cut(value, " "); ok && strings.EqualFold(name, "Authorization") {
 				add(map[string]string{scheme + "_TOKEN": credential})

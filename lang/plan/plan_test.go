@@ -24,9 +24,10 @@ func TestEnviron(t *testing.T) {
 		Servers: map[string]Server{"s": {
 			Env:     map[string]string{"A_TOKEN": "1", "D": "$x"},
 			Headers: map[string]string{"X-Api-Key": "3", "authorization": "Bearer 4", "Cookie": "5 6"},
+			URL:     "https://a/mcp?api-key=7%2F8&page=1",
 		}},
 	}
-	want := []string{"A_TOKEN=1", "B=2", "Bearer_TOKEN=4", "Cookie=5 6", "D=$x", "X_Api_Key=3", "authorization=Bearer 4"}
+	want := []string{"A_TOKEN=1", "B=2", "Bearer_TOKEN=4", "Cookie=5 6", "D=$x", "X_Api_Key=3", "api_key=7/8", "authorization=Bearer 4", "page=1"}
 	if got := p.Environ(); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
