@@ -67,6 +67,13 @@ func isBeside(path string) bool {
 	return filepath.IsAbs(path) && slices.ContainsFunc(besides, func(suffix string) bool { return strings.HasSuffix(path, suffix) })
 }
 
+// isSuper reports whether path is that of a journal of several databases, which a journal of one can name, anywhere. No transaction here is of several, so
+// somebody else wrote that (https://www.sqlite.org/fileformat.html#the_rollback_journal).
+func isSuper(path string) bool {
+	i := len(path) - len("-mj012345678")
+	return i >= 0 && path[i:i+3] == "-mj"
+}
+
 // failed tells SQLite of an error.
 func failed(tls *libc.TLS, err error) int32 {
 	errno := unix.EIO
@@ -78,6 +85,9 @@ func failed(tls *libc.TLS, err error) int32 {
 // openBeside is an [opener].
 func openBeside(tls *libc.TLS, name uintptr, flags, mode int32) int32 {
 	path := libc.GoString(name)
+	if isSuper(path) {
+		return failed(tls, unix.EACCES)
+	}
 	if !isBeside(path) {
 		return plainOpen(tls, name, flags, mode)
 	}
@@ -144,6 +154,9 @@ func ofDatabase(path string, fd int) error {
 // removeBeside is a [remover].
 func removeBeside(tls *libc.TLS, name uintptr) int32 {
 	path := libc.GoString(name)
+	if isSuper(path) {
+		return failed(tls, unix.EACCES)
+	}
 	if !isBeside(path) {
 		return plainRemove(tls, name)
 	}

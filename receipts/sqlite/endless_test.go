@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -96,8 +98,9 @@ func TestEndless(t *testing.T) {
 // TestEndlessTable audits a log whose rows have no end.
 func TestEndlessTable(t *testing.T) {
 	for table, rows := range map[string]string{
-		"node":   "INSERT INTO node VALUES (0, zeroblob(32)), (1, zeroblob(32)), (2, zeroblob(32))",
-		"record": "INSERT INTO record(seq, sha, kind, body) VALUES (0, x'00', 'run', x'7b7d'), (1, x'01', 'run', x'7b7d'), (2, x'02', 'run', x'7b7d')",
+		"node": "INSERT INTO node VALUES (0, zeroblob(32)), (1, zeroblob(32)), (2, zeroblob(32))",
+		"record": "INSERT INTO record(seq, sha, kind, body) VALUES (0, x'00', 'run', x'7b7d'), (1, x'01', 'run', x'7b7d'), (2, x'02', 'run', x'7b7d');" +
+			"INSERT INTO item(seq, kind, run, session, binding, status, line, started) VALUES (0, 'run', '', '', '', '', 0, ''), (1, 'run', '', '', '', '', 0, ''), (2, 'run', '', '', '', '', 0, '')",
 	} {
 		path := filepath.Join(t.TempDir(), "s.db")
 		s, err := Open(t.Context(), path, Options{})
@@ -119,6 +122,9 @@ func TestEndlessTable(t *testing.T) {
 		a, err := s.Audit(t.Context())
 		if err != nil || !slices.ContainsFunc(a.Findings, func(f Finding) bool { return strings.Contains(f.Message, "do not increase") }) {
 			t.Errorf("%s: %v, %v", table, a, err)
+		}
+		if es, err := s.List(t.Context(), Filter{Kinds: []receipts.Kind{receipts.KindRun}}); table == "record" && (err == nil || !strings.Contains(err.Error(), "the newest first: the file was changed")) {
+			t.Errorf("%d records are listed, %v", len(es), err)
 		}
 		s.Close()
 	}

@@ -69,7 +69,7 @@ func (s *Store) List(ctx context.Context, f Filter) ([]receipts.Entry, error) {
 	if f.Limit > 0 {
 		q += fmt.Sprintf(" LIMIT %d", f.Limit)
 	}
-	es, err := s.entries(ctx, q, args...)
+	es, err := s.rows(ctx, true, q, args...)
 	if err != nil {
 		return nil, s.unusable(err)
 	}

@@ -61,6 +61,11 @@ func (s *Store) get(ctx context.Context, text string) (receipts.Entry, error) {
 
 // entries runs a query for entryColumns, and checks each row against the log.
 func (s *Store) entries(ctx context.Context, query string, args ...any) ([]receipts.Entry, error) {
+	return s.rows(ctx, false, query, args...)
+}
+
+// rows is [Store.entries]; descending says that the query wants the newest first, and what it gives otherwise is an error.
+func (s *Store) rows(ctx context.Context, descending bool, query string, args ...any) ([]receipts.Entry, error) {
 	st, err := s.stmt(ctx, query)
 	if err != nil {
 		return nil, err
@@ -95,6 +100,10 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) ([]recei
 				c.Gate = true
 			}
 			e.Consumption = c
+		}
+		// A file that was changed can name its pages again and again.
+		if n := len(es); descending && n > 0 && e.Seq >= es[n-1].Seq {
+			return nil, fmt.Errorf("record %d follows record %d in a list of the newest first: the file was changed", e.Seq, es[n-1].Seq)
 		}
 		es = append(es, e)
 	}

@@ -267,6 +267,20 @@ func (a Archive) own() error {
 	return nil
 }
 
+// TryRoom writes so many bytes into the archive, and removes them.
+func (a Archive) TryRoom(size int) error {
+	r, err := a.open(true)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	name, err := blob.TempIn(r, make([]byte, size), 0o600) // a run that begins meanwhile sees no stranger
+	if err == nil {
+		err = r.Remove(name)
+	}
+	return err
+}
+
 // FolderOf returns the [Folder] of a project that the store at a path is in: as a file of its folder of
 // stores, or directly, as one that was named. ok is false where it is in none.
 func FolderOf(store string) (folder string, ok bool) {
@@ -312,12 +326,14 @@ func (a Archive) Check() error {
 
 // Keep keeps text, whose SHA-256 is sum, where it is not kept yet.
 func (a Archive) Keep(sum [32]byte, text func() []byte) {
-	if a == "" || a.Check() != nil {
+	r, err := a.open(true)
+	if err != nil {
 		return
 	}
-	path := blob.Path(string(a), sum)
-	if _, err := os.Lstat(path); err != nil {
-		_ = blob.Write(path, text(), 0o600)
+	defer r.Close()
+	name := blob.Path("", sum)
+	if _, err := r.Lstat(name); err != nil {
+		_ = blob.WriteIn(r, name, text(), 0o600)
 	}
 }
 
@@ -339,17 +355,18 @@ func (a Archive) RedactKey() []byte {
 	if read() {
 		return key
 	}
-	f, err := blob.Temp(string(a))
+	r, err := a.open(true)
 	if err != nil {
 		return key
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(key)
-	if cerr := f.Close(); err != nil || cerr != nil {
+	defer r.Close()
+	temp, err := blob.TempIn(r, key, 0o600)
+	if err != nil {
 		return key
 	}
+	defer r.Remove(temp)
 	// Of two that make it at once the first wins.
-	if os.Link(f.Name(), path) != nil {
+	if r.Link(temp, "redact") != nil {
 		read()
 	}
 	return key

@@ -48,7 +48,7 @@ type file struct {
 // temporary files that nobody writes any more.
 func (a Archive) Collect(now time.Time, l Limits) (Collection, error) {
 	c := Collection{Schema: "dialect.gc/1", DryRun: l.DryRun}
-	root, err := a.open()
+	root, err := a.open(false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
@@ -104,8 +104,11 @@ func (a Archive) Collect(now time.Time, l Limits) (Collection, error) {
 
 // open opens the archive as a root, which keeps every path below it, whatever links somebody
 // plants. None of its [Archive.folders] is a link, also if they are exchanged meanwhile: what
-// was opened through one is never the same as what stands at the name.
-func (a Archive) open() (*os.Root, error) {
+// was opened through one is never the same as what stands at the name. With create its own folder is made where there is none.
+func (a Archive) open(create bool) (*os.Root, error) {
+	if a == "" {
+		return nil, fs.ErrNotExist
+	}
 	if err := a.own(); err != nil {
 		return nil, err
 	}
@@ -117,6 +120,11 @@ func (a Archive) open() (*os.Root, error) {
 	for _, path := range folders {
 		name := filepath.Base(path)
 		next, err := root.OpenRoot(name)
+		if errors.Is(err, fs.ErrNotExist) && create && path == string(a) {
+			if err = root.Mkdir(name, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
+				next, err = root.OpenRoot(name)
+			}
+		}
 		if err == nil {
 			var opened, named fs.FileInfo
 			if opened, err = next.Stat("."); err == nil {

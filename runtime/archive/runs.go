@@ -40,8 +40,9 @@ func (a Archive) RunPath(run string) string { return a.path("runs", run) }
 
 // KeepRun keeps the document of a run. Without it no more than that is lost.
 func (a Archive) KeepRun(run string, text []byte) {
-	if a.Check() == nil {
-		_ = blob.Write(a.RunPath(run), text, 0o600)
+	if r, err := a.open(true); err == nil {
+		defer r.Close()
+		_ = blob.WriteIn(r, filepath.Join("runs", run), text, 0o600)
 	}
 }
 
@@ -150,9 +151,9 @@ func (a Archive) Lasts(run string) bool {
 
 // Killed returns the marks of the runs that were killed since this was last asked.
 func (a Archive) Killed() (list []Mark) {
-	a.killed(func(m Mark, path string) {
+	a.killed(func(m Mark) bool {
 		list = append(list, m)
-		os.Remove(path)
+		return true
 	})
 	return list
 }
@@ -160,21 +161,24 @@ func (a Archive) Killed() (list []Mark) {
 // Dead returns the mark of the newest run that was killed and that [Archive.Killed] has not returned yet, of a script of that name in whatever
 // folder, or of any if it is empty; nil if there is none.
 func (a Archive) Dead(script string) (newest *Mark) {
-	a.killed(func(m Mark, _ string) {
-		if script != "" && filepath.Base(m.Script) != filepath.Base(script) {
-			return
-		}
-		if newest == nil || m.Started.After(newest.Started) {
+	a.killed(func(m Mark) bool {
+		other := script != "" && filepath.Base(m.Script) != filepath.Base(script)
+		if !other && (newest == nil || m.Started.After(newest.Started)) {
 			newest = &m
 		}
+		return false
 	})
 	return newest
 }
 
-// killed calls f with each mark of a run that was killed. What cannot be read as one is removed.
-func (a Archive) killed(f func(m Mark, path string)) {
+// killed calls drop with each mark of a run that was killed, and removes those of which it says so, and what cannot be read as one.
+func (a Archive) killed(drop func(m Mark) bool) {
 	if a.Check() != nil {
 		return
+	}
+	r, err := a.open(true)
+	if err == nil {
+		defer r.Close()
 	}
 	for _, name := range regular.In(a.live(), "r-*") {
 		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
@@ -187,10 +191,8 @@ func (a Archive) killed(f func(m Mark, path string)) {
 		}
 		var m Mark
 		text, err := regular.ReadOwn(name, 1<<20)
-		if err == nil && json.Unmarshal(text, &m) == nil && m.Run != "" {
-			f(m, name)
-		} else {
-			os.Remove(name)
+		if (err != nil || json.Unmarshal(text, &m) != nil || m.Run == "" || drop(m)) && r != nil {
+			_ = r.Remove(filepath.Join("runs", "live", filepath.Base(name)))
 		}
 		l.Close()
 	}
@@ -199,36 +201,46 @@ func (a Archive) killed(f func(m Mark, path string)) {
 // The key of a run that is carried out on other machines is the private half of what its answers are signed with. Without it no process
 // takes the run up again; who has it answers for the run.
 
-func (a Archive) keyPath(run string) (string, error) {
+func keyName(run string) (string, error) {
 	if filepath.Base(run) != run || !strings.HasPrefix(run, "r-") {
 		return "", fmt.Errorf("%q is not the name of a run", run)
 	}
-	return a.path("runs", "key", run), a.Check()
+	return filepath.Join("runs", "key", run), nil
 }
 
 // KeepKey keeps the key of a run, readable by its user alone.
 func (a Archive) KeepKey(run string, key []byte) error {
-	path, err := a.keyPath(run)
+	name, err := keyName(run)
 	if err != nil {
 		return err
 	}
-	return blob.Write(path, key, 0o600)
+	r, err := a.open(true)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return blob.WriteIn(r, name, key, 0o600)
 }
 
 // Key returns the key of a run; the error is [fs.ErrNotExist] where there is none, or none any more.
 func (a Archive) Key(run string) ([]byte, error) {
-	path, err := a.keyPath(run)
-	if err != nil {
+	name, err := keyName(run)
+	if err = cmp.Or(err, a.Check()); err != nil {
 		return nil, err
 	}
-	return regular.ReadOwn(path, maxKey)
+	return regular.ReadOwn(a.path(name), maxKey)
 }
 
 const maxKey = 256 // bytes
 
 // DropKey removes the key of a run that is over.
 func (a Archive) DropKey(run string) {
-	if path, err := a.keyPath(run); err == nil {
-		os.Remove(path)
+	name, err := keyName(run)
+	if err != nil {
+		return
+	}
+	if r, err := a.open(true); err == nil {
+		defer r.Close()
+		_ = r.Remove(name)
 	}
 }

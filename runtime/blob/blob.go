@@ -6,6 +6,7 @@ package blob
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -87,6 +88,38 @@ func Write(path string, text []byte, mode fs.FileMode) error {
 		return err
 	}
 	return &fs.PathError{Op: "write", Path: path, Err: err}
+}
+
+// WriteIn is [Write] of a file in a folder that is open: nothing is written elsewhere, whatever comes to stand at its path.
+func WriteIn(r *os.Root, name string, text []byte, mode fs.FileMode) error {
+	temp, err := TempIn(r, text, mode)
+	if err != nil {
+		return err
+	}
+	if err = r.Rename(temp, name); errors.Is(err, fs.ErrNotExist) {
+		if err = r.MkdirAll(filepath.Dir(name), 0o700); err == nil {
+			err = r.Rename(temp, name)
+		}
+	}
+	if err != nil {
+		_ = r.Remove(temp)
+	}
+	return err
+}
+
+// TempIn writes a temporary file into a folder that is open, and returns its name.
+func TempIn(r *os.Root, text []byte, mode fs.FileMode) (name string, err error) {
+	name = tempPrefix + rand.Text()
+	f, err := r.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = r.Remove(name)
+		return "", err
+	}
+	return name, nil
 }
 
 func write(path string, text []byte, mode fs.FileMode) error {

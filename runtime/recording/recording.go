@@ -314,12 +314,17 @@ func relaxGC(p *plan.Plan) {
 	}
 }
 
+// howFar bounds how long it is looked up how far runs came that were killed: a store that somebody changed may never say it.
+const howFar = 2 * time.Second
+
 // Begin marks that a run of a script lasts, and says of each run that was killed before how far it came.
 func (r *Recording) Begin(run, script string) (killed []string) {
 	if r.store == nil {
 		return nil
 	}
-	killed = history.Killed(context.Background(), r.archive, r.store)
+	ctx, cancel := context.WithTimeout(context.Background(), howFar)
+	defer cancel()
+	killed = history.Killed(ctx, r.archive, r.store)
 	r.mark = r.archive.Begin(run, script)
 	return killed
 }

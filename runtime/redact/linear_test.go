@@ -59,7 +59,7 @@ func TestLinear(t *testing.T) {
 }
 
 // TestManySecrets has many secrets that begin alike, and a text of their beginning: it is searched in as many steps for each byte as with a hundred of them.
-// Text that is none costs less than it gives.
+// Other text costs less than that.
 func TestManySecrets(t *testing.T) {
 	var alike, other []string
 	for i := range 5000 {

@@ -28,7 +28,6 @@ import (
 	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
-	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/domain"
 	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/keyfd"
@@ -328,7 +327,7 @@ func (r *Report) store(m *routing.Matrix, path string) {
 		return
 	}
 	f.Close()
-	if err := tryRoom(path); err != nil {
+	if err := archive.Of(path).TryRoom(aRun); err != nil {
 		r.say(broken, "store", "make room, or name another store: --store PATH, DIALECT_STORE", "nothing can be added to %s: %v", place.Short(path), err)
 		return
 	}
@@ -352,16 +351,8 @@ const tampered = "`dialect receipts audit` names each change; changed evidence c
 // auditLong bounds how long the store is compared with its log.
 const auditLong = 2 * time.Second
 
-// tryRoom writes a few pages beside the store at a path, as many as a run adds, and removes them. The file has the name of one that dialect makes there:
-// a run that begins meanwhile sees no stranger.
-func tryRoom(path string) error {
-	f, err := blob.Temp(string(archive.Of(path)))
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(make([]byte, 64<<10))
-	return errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
-}
+// aRun is how many bytes a run adds beside the store, about.
+const aRun = 64 << 10
 
 // key says whether a key that is handed to this binary, by this user, would be believed.
 // Without one that is not a fault: a record is then self-recorded, as most are.
