@@ -181,7 +181,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		return nil, &Unloadable{f.Hint("%s", report.Command([]string{"dialect", "check", m.Name}))}
 	case err == nil:
 		q.root, q.matrix = m.Root, resolve.Matrix(m)
-	case rev == "" && q.lose(ctx, dir, err):
+	case q.lose(ctx, dir, rev, err):
 	case len(o.Require) > 0 || o.Base != "" || o.Routing != "" || !errors.Is(err, routing.ErrNotFound):
 		f := exit.Failf(exit.Refused, "%w", err)
 		if f := q.partial(ctx, dir, rev); rev != "" && f != nil {
@@ -331,13 +331,17 @@ func NamedTree(ctx context.Context, name string, o Options) (*receipts.Tree, err
 	return q.Tree, nil
 }
 
-// lose reports whether no matrix was found for dir, as err says, where HEAD has one: then the
+// lose reports whether no matrix was found for dir, as err says, where a pin is of one, or HEAD has one and the question is not about a commit: then the
 // rules are not the trusted ones, whatever is asked.
-func (q *Question) lose(ctx context.Context, dir string, err error) bool {
+func (q *Question) lose(ctx context.Context, dir, rev string, err error) bool {
 	if q.o.Routing != "" {
 		return false
 	}
-	path, unknown := project.Lost(ctx, dir, err)
+	var path string
+	var unknown error
+	if rev == "" {
+		path, unknown = project.Lost(ctx, dir, err)
+	}
 	if path == "" && errors.Is(err, routing.ErrNotFound) {
 		for at := dir; path == "" && at != filepath.Dir(at); at = filepath.Dir(at) {
 			if policy.IsPinned(at) {
