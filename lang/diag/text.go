@@ -16,7 +16,7 @@ type TextOptions struct {
 	Color   bool
 	Sources func(name string) *Source // to show lines of; nil, or a nil result, shows none
 	Max     int                       // print at most so many findings; 0 for all
-	Size    int                       // print findings of at most so many bytes, the line that counts the rest included, but at least one; 0 for all
+	Size    int                       // print findings of at most so many bytes, the line that counts the rest included, but at least the beginning of one; 0 for all
 	More    string                    // ends the line that counts the rest
 }
 
@@ -49,9 +49,22 @@ func WriteText(w io.Writer, l List, o TextOptions) error {
 			b.WriteString(more(i))
 			break
 		}
-		b.Write(one.Bytes())
+		b.Write(bounded(one.Bytes(), room))
 	}
 	return b.Flush()
+}
+
+// bounded returns text, or, of one of more than n bytes, as much of its beginning; 0 is no bound.
+func bounded(text []byte, n int) []byte {
+	const end = "...\n"
+	if n <= len(end) || len(text) <= n {
+		return text
+	}
+	n -= len(end)
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return append(bytes.TrimRight(text[:n:n], " \n"), end...)
 }
 
 func (d Diagnostic) write(b *bytes.Buffer, o TextOptions) {

@@ -3,6 +3,7 @@ package diag
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -95,6 +96,13 @@ func TestWriteTextSize(t *testing.T) {
 	}
 	if got := text(t, l, nil, TextOptions{Size: 10}); strings.Count(got, "hint:") != 1 || !strings.HasSuffix(got, "\n... and 59 more errors, 0 more warnings\n") {
 		t.Errorf("%q", got)
+	}
+	long := slices.Clone(l[:2])
+	long[0].Hint = strings.Repeat("ä", 5000)
+	for n, end := range map[int]string{1: "ä...\n", 2: "ä...\n... and 1 more errors, 0 more warnings\n"} {
+		if got := text(t, long[:n], nil, TextOptions{Size: 1800}); len(got) > 1800 || len(got) < 1790 || !strings.HasSuffix(got, end) || !utf8.ValidString(got) {
+			t.Errorf("%d findings, the first of them long, are %d bytes: %q", n, len(got), got[len(got)-100:])
+		}
 	}
 	if got := text(t, l[:5], nil, TextOptions{Size: 1700}); strings.Count(got, "hint:") != 5 || strings.Contains(got, "more") {
 		t.Errorf("%q", got)
