@@ -80,7 +80,8 @@
 //   - a file with CR LF whose blob has LF, if attributes of the tree say eol=crlf;
 //   - a file whose blob is the canonical LFS pointer to its content; it is also in
 //     Stored, since a clone must fetch it;
-//   - a link that leads, through other links or not, to a path that counts;
+//   - a link that leads, through other links or not, to a path that counts, or to one in the
+//     tree where nothing is and a file would count;
 //   - a submodule that .gitmodules names, whose files are just those of its commit,
 //     and which is exact itself. What attributes convert inside of a submodule is
 //     not followed: it is not exact then.

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -341,7 +343,8 @@ func (a *attributes) lineEnds() lineEnds {
 	return endsCRLF
 }
 
-// leads says why a link leads to nothing that a clone has; empty if it does.
+// leads says why a link leads elsewhere than in a clone; empty if it does not. Where nothing is, and where a file, or one in a
+// folder, would count, a clone has nothing either.
 func (w *walk) leads(e *entry) string {
 	if strings.HasPrefix(e.target, "/") {
 		return leadsOutside
@@ -350,8 +353,22 @@ func (w *walk) leads(e *entry) string {
 	if at == "." {
 		at = ""
 	}
-	_, _, _, why := w.entries.follow(at, e.target)
+	last, _, _, why := w.entries.follow(at, e.target)
+	if strings.HasPrefix(why, leadsNowhere) && w.hides(last) == "" && w.hides(last+"/file") == "" && w.missing(last) {
+		return ""
+	}
 	return why
+}
+
+// missing reports whether nothing is at a path, not even an empty directory.
+func (w *walk) missing(path string) bool {
+	d, err := openRoot(w.root)
+	if err != nil {
+		return false
+	}
+	defer d.release()
+	_, err = d.lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // A checkedOut is what the HEAD of a nested repository says.

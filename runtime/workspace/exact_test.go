@@ -304,11 +304,20 @@ var exactCases = []struct {
 		for name, target := range map[string]string{
 			"absolute": out, "relative": rel, "self": r.dir + "/d", "self2": "../" + filepath.Base(r.dir) + "/d", "hidden": "ignored",
 			"dangling": "nowhere", "loop": "loop", "git": ".git/config", "below": "d/f/x", "via": "absolute/..", "cache": "__pycache__",
+			"hollow": "e", "deep": "hidden/x",
 		} {
 			r.do(os.Symlink(target, r.path(name)))
 		}
+		r.do(os.Mkdir(r.path("e"), 0o700))
 		r.commit()
-	}, beyond: []string{"absolute: ", "below: ", "cache: ", "dangling: ", "git: ", "hidden: ", "loop: ", "relative: ", "self: ", "self2: ", "via: "}, careful: true},
+	}, beyond: []string{"absolute: ", "below: ", "cache: ", "deep: ", "e: ", "git: ", "hidden: ", "hollow: ", "loop: ", "relative: ", "self: ", "self2: ", "via: "}, careful: true},
+	{name: "links to where nothing is", build: func(r *repo) {
+		r.write("testdata/f", "f")
+		for name, target := range map[string]string{"testdata/broken": "nowhere", "testdata/far": "nowhere/below", "up": "testdata/../none", "via": "up"} {
+			r.do(os.Symlink(target, r.path(name)))
+		}
+		r.commit()
+	}},
 	{name: "clean submodule", build: func(r *repo) { withSubmodule(r) }},
 	{name: "submodule in a submodule", build: func(r *repo) {
 		inner := newRepo(r)

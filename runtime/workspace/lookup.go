@@ -137,6 +137,7 @@ func (l entryList) below(dir string) entryList {
 const (
 	leadsOutside = "a link that leads out of the tree"
 	leadsRound   = "a link that leads in a circle"
+	leadsNowhere = "a link to what does not count: "
 	leadsFar     = "a link that leads through more directories than are looked at"
 )
 
@@ -179,7 +180,7 @@ func (l entryList) along(at, todo string, left *int) (last string, e *entry, lin
 		next := path.Join(at, name)
 		switch f := l.find(next); {
 		case f == nil && len(l.below(next)) == 0:
-			return path.Join(next, way.Rest()), nil, links, "a link to what does not count: " + git.Display(next)
+			return path.Join(next, way.Rest()), nil, links, leadsNowhere + git.Display(next)
 		case f == nil, f.kind == kindRepository:
 			at = next
 		case f.kind == kindLink:
