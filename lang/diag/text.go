@@ -54,7 +54,7 @@ func WriteText(w io.Writer, l List, o TextOptions) error {
 	return b.Flush()
 }
 
-// bounded returns text, or, of one of more than n bytes, as much of its beginning; 0 is no bound.
+// bounded returns text, or, of one of more than n bytes, as much of its beginning; 0 bounds nothing.
 func bounded(text []byte, n int) []byte {
 	const end = "...\n"
 	if n <= len(end) || len(text) <= n {

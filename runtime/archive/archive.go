@@ -324,13 +324,16 @@ func (a Archive) Check() error {
 	return nil
 }
 
-// Keep keeps text, whose SHA-256 is sum, where it is not kept yet.
+// Keep keeps text, whose SHA-256 is sum, where it is not kept yet. In another user's archive it keeps nothing: what root makes there is in that user's way.
 func (a Archive) Keep(sum [32]byte, text func() []byte) {
 	r, err := a.open(true)
 	if err != nil {
 		return
 	}
 	defer r.Close()
+	if info, err := r.Stat("."); err != nil || regular.Owner(info) != os.Geteuid() {
+		return
+	}
 	name := blob.Path("", sum)
 	if _, err := r.Lstat(name); err != nil {
 		_ = blob.WriteIn(r, name, text(), 0o600)

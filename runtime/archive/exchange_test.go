@@ -61,3 +61,30 @@ func TestExchanged(t *testing.T) {
 		}
 	}
 }
+
+// TestKeepForAnother has root keep something in another user's archive: nothing of root's is there then.
+func TestKeepForAnother(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root acts in folders of others")
+	}
+	root := t.TempDir()
+	if err := Make(root); err != nil {
+		t.Fatal(err)
+	}
+	a := Of(Store(root))
+	text := []byte("text")
+	keep := func() (kept bool) {
+		a.Keep(sha256.Sum256(text), func() []byte { return text })
+		_, err := os.Stat(filepath.Join(string(a), "sha256"))
+		return err == nil
+	}
+	if err := os.Chown(string(a), 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	if keep() {
+		t.Error("root keeps it in another user's archive")
+	}
+	if err := os.Chown(string(a), 0, 0); err != nil || !keep() {
+		t.Errorf("root does not keep it in its own: %v", err)
+	}
+}

@@ -184,7 +184,7 @@ func (a Archive) killed(drop func(m Mark) bool) {
 		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
 			continue // none of ours
 		}
-		l := flock.New(name, flock.SetFlag(os.O_RDWR))
+		l := flock.New(name, flock.SetFlag(os.O_RDWR|regular.OwnFlags)) // who holds a lease of it keeps nobody waiting
 		if ok, err := l.TryLock(); !ok || err != nil {
 			l.Close()
 			continue

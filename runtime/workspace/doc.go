@@ -144,6 +144,6 @@
 // file system that lies (FUSE), and the administrator. Processes that a clean filter leaves
 // in sessions of their own: verify, gate and consume end them on Linux, and a run leaves them.
 //
-// It is one package of up to 5,120 lines because its two digests are made of one walk: what git would
+// It is one package of up to 5,130 lines because its two digests are made of one walk: what git would
 // make of a file, and whether a clone has its bytes, is decided from what was read then, and from no second look.
 package workspace

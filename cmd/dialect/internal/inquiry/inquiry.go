@@ -331,17 +331,13 @@ func NamedTree(ctx context.Context, name string, o Options) (*receipts.Tree, err
 	return q.Tree, nil
 }
 
-// lose reports whether no matrix was found for dir, as err says, where a pin is of one, or HEAD has one and the question is not about a commit: then the
+// lose reports whether no matrix was found for dir, or in the commit rev of the question, as err says, where a pin is of one, or HEAD has one: then the
 // rules are not the trusted ones, whatever is asked.
 func (q *Question) lose(ctx context.Context, dir, rev string, err error) bool {
 	if q.o.Routing != "" {
 		return false
 	}
-	var path string
-	var unknown error
-	if rev == "" {
-		path, unknown = project.Lost(ctx, dir, err)
-	}
+	path, unknown := project.Lost(ctx, dir, err)
 	if path == "" && errors.Is(err, routing.ErrNotFound) {
 		for at := dir; path == "" && at != filepath.Dir(at); at = filepath.Dir(at) {
 			if policy.IsPinned(at) {
@@ -357,7 +353,13 @@ func (q *Question) lose(ctx context.Context, dir, rev string, err error) bool {
 	if path == "" {
 		return false
 	}
-	q.lost, q.root = path, filepath.Dir(path)
+	q.root = filepath.Dir(path)
+	if rev != "" && !q.pinned {
+		q.state.Unseen = fmt.Sprintf("%s has no %s: nothing says what its files have to pass", rev, routing.FileName)
+		q.Policy, q.lacks = q.state.Unseen, true
+		return true
+	}
+	q.lost = path
 	q.state.Unseen = (&project.LostError{Path: path}).Error()
 	if q.pinned {
 		q.state.Unseen = place.Short(path) + " is gone: your pin has it"

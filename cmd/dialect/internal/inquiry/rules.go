@@ -32,7 +32,7 @@ func (q *Question) nextOfPolicy(whole, script, rev string) []string {
 		return []string{whole}
 	case q.lost != "":
 		return q.nextOfNoMatrix()
-	case q.matrix.Path == "" && q.state.Unseen != "": // HEAD cannot say
+	case q.matrix.Path == "" && q.state.Unseen != "" && !q.lacks: // HEAD cannot say
 		return []string{advice("git fsck names what is missing, and git fetch may bring it; then ask again")}
 	case q.state.Above != "":
 		return []string{advice("review it: it takes the place of %s in this folder; then commit it:", place.Short(q.state.Above)), q.commitMatrix(), advice("or pin it:"), "dialect trust"}
