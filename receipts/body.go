@@ -491,6 +491,9 @@ func TookIn(body any) []Hash {
 	return nil
 }
 
+// WrittenDuringRun begins the reason that it has for the place of a report that the run itself writes.
+const WrittenDuringRun = "it is written while the run goes on"
+
 // CameDuringRun is the reason that [Gate.Beyond] has for a file that came while the run went on.
 const CameDuringRun = "it was created during the run"
 

@@ -57,7 +57,7 @@ func gone(g *receipts.Gate, n int) string {
 	var names []string
 	if g != nil {
 		for _, d := range g.Beyond {
-			if name, ok := strings.CutSuffix(d.Text, ": "+receipts.CameDuringRun); ok {
+			if name, why, _ := strings.Cut(d.Text, ": "); why == receipts.CameDuringRun || strings.HasPrefix(why, receipts.WrittenDuringRun) {
 				names = append(names, name)
 			}
 		}

@@ -96,7 +96,7 @@ func TestTell(t *testing.T) {
 		d    receipts.Decision
 		want string
 	}{
-		{receipts.Decision{Records: []receipts.Entry{r, part}}, r.SHA.String() + " consumed (recorded by itself)\n" + part.SHA.String() + " consumed (recorded under the key boss; of lines 1 to 2 alone)\n"},
+		{receipts.Decision{Records: []receipts.Entry{r, part}}, r.SHA.String() + " consumed (recorded by itself; one command alone)\n" + part.SHA.String() + " consumed (recorded under the key boss; of lines 1 to 2 alone)\n"},
 		{receipts.Decision{Refusals: []receipts.Refusal{{Reason: receipts.Consumed, SHA: r.SHA, Message: "twice"}}}, "refused: consumed: twice\n  next: # words\n"},
 	} {
 		var b strings.Builder
