@@ -111,8 +111,12 @@ func (o *File) settle(in InUse) (err error) {
 		return err
 	}
 	if o.Inside {
-		if err := Inside(o.Name); err != nil {
+		at, err := inside(o.Name)
+		if err != nil {
 			return err
+		}
+		if at != o.Path { // two looks at the same names, and somebody has exchanged one between
+			return errReplaced
 		}
 	}
 	if !o.Fresh && !o.Edits && isRules(o.Path) {
@@ -146,12 +150,20 @@ func (o *File) settle(in InUse) (err error) {
 		}
 		f.Close()
 	}
-	if err := writableFolder(filepath.Dir(o.Path)); err != nil {
+	dir := filepath.Dir(o.Path)
+	if o.folder, err = openFolder(dir); err != nil {
 		return err
 	}
-	o.folder, err = openFolder(filepath.Dir(o.Path))
-	return err
+	f, err := createBeside(o.folder, "dialect", 0o600)
+	if err != nil {
+		o.folder.Close()
+		return fmt.Errorf("cannot write in %s: %w", place.Short(dir), regular.Reason(err))
+	}
+	return errors.Join(f.Close(), o.folder.Remove(filepath.Base(f.Name())))
 }
+
+// errReplaced says that what stands at a path is not what was looked at.
+var errReplaced = errors.New("its folder was replaced")
 
 // openPipe reports whether name is that of a pipe that this process inherited, open for writing, such as >(jq .) in a shell. Such a name is a
 // link in /proc to nothing on a disk. It is false for the standard streams: they have names of their own. No command inherits the pipe: one that is left
@@ -212,7 +224,7 @@ func openFolder(dir string) (*os.Root, error) {
 	}
 	if !isFolder(folder, dir) {
 		folder.Close()
-		return nil, errors.New("its folder was replaced")
+		return nil, errReplaced
 	}
 	return folder, nil
 }
@@ -262,16 +274,22 @@ func placeOf(name string) (string, error) {
 // the working directory; other links above a file are the system's, such as /tmp of macOS.
 // What is missing at the end of name leads nowhere.
 func Inside(name string) error {
+	_, err := inside(name)
+	return err
+}
+
+// inside is [Inside], and returns the absolute path of name without links.
+func inside(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
-		return err
+		return "", err
 	}
 	at := filepath.VolumeName(name) + string(filepath.Separator)
 	rest, below := name[len(at):], false
 	if wd, err := os.Getwd(); err == nil { // where the user is, by whatever link
 		if rel, err := filepath.Rel(wd, name); err == nil && filepath.IsLocal(rel) {
 			if at, err = filepath.EvalSymlinks(wd); err != nil {
-				return err
+				return "", err
 			}
 			rest, below = rel, true
 		}
@@ -281,10 +299,10 @@ func Inside(name string) error {
 		next := filepath.Join(at, word)
 		info, err := os.Lstat(next)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+			return filepath.Join(append([]string{at}, words[i:]...)...), nil
 		}
 		if err != nil {
-			return regular.Reason(err)
+			return "", regular.Reason(err)
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			at = next
@@ -292,16 +310,16 @@ func Inside(name string) error {
 		}
 		target, err := filepath.EvalSymlinks(next)
 		if err != nil {
-			return fmt.Errorf("%s is a link that leads nowhere: %w", place.Short(next), regular.Reason(err))
+			return "", fmt.Errorf("%s is a link that leads nowhere: %w", place.Short(next), regular.Reason(err))
 		}
 		top := place.Repository(at)
 		system := !below && i < len(words)-1 && !place.Exists(filepath.Join(top, ".git"))
 		if rel, err := filepath.Rel(top, target); !system && (err != nil || !filepath.IsLocal(rel)) {
-			return fmt.Errorf("%s is a link that leads out of %s, to %s", place.Short(next), top, target)
+			return "", fmt.Errorf("%s is a link that leads out of %s, to %s", place.Short(next), top, target)
 		}
 		at = target
 	}
-	return nil
+	return at, nil
 }
 
 // guarded refuses a place below a store or a repository, wherever it is.
@@ -471,7 +489,7 @@ func (o *File) replace(text []byte, mode fs.FileMode) error {
 		}
 		if again.Path != o.Path { // a link stands in its place now, and leads wherever its maker wants
 			again.folder.Close()
-			return fail(errors.New("its folder was replaced"))
+			return fail(errReplaced)
 		}
 		o.folder.Close()
 		o.folder = again.folder
@@ -495,7 +513,7 @@ func (o *File) replace(text []byte, mode fs.FileMode) error {
 	}
 	temporary := filepath.Base(f.Name())
 	if err == nil && o.Was != nil {
-		if now, rerr := o.folder.ReadFile(base); rerr == nil && !bytes.Equal(now, o.Was) {
+		if !o.isStill(base) {
 			err = errors.New("it was edited meanwhile; run this again")
 		}
 	}
@@ -507,6 +525,33 @@ func (o *File) replace(text []byte, mode fs.FileMode) error {
 		return fail(err)
 	}
 	return nil
+}
+
+// isStill reports whether the file has the text that the new one was made of. What cannot be read is not compared.
+func (o *File) isStill(base string) bool {
+	f, err := o.folder.OpenFile(base, os.O_RDONLY|regular.OwnFlags, 0)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	now, err := io.ReadAll(io.LimitReader(f, int64(len(o.Was))+1))
+	return err != nil || bytes.Equal(now, o.Was)
+}
+
+// Remove removes a settled file that has the text of Was.
+func (o *File) Remove() error {
+	defer o.folder.Close()
+	base := filepath.Base(o.Path)
+	if !isFolder(o.folder, filepath.Dir(o.Path)) {
+		return errReplaced
+	}
+	if !o.isStill(base) {
+		return errors.New("it was edited meanwhile; run this again")
+	}
+	return o.folder.Remove(base)
 }
 
 // createBeside makes a temporary file for base in folder. os.CreateTemp would give it mode
@@ -525,7 +570,8 @@ func createBeside(folder *os.Root, base string, mode fs.FileMode) (*os.File, err
 
 // Create writes a settled fresh file; the error is fs.ErrExist where it is there by now.
 func (o *File) Create(text []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(o.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	base := filepath.Base(o.Path)
+	f, err := o.folder.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
@@ -534,7 +580,7 @@ func (o *File) Create(text []byte, mode fs.FileMode) error {
 		err = cerr
 	}
 	if err != nil {
-		os.Remove(o.Path)
+		_ = o.folder.Remove(base)
 	}
 	return err
 }

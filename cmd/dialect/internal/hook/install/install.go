@@ -200,17 +200,16 @@ func (in Installer) Apply(changes []Change) error {
 				return exit.Usagef("%s: %v", ch.Path, err)
 			}
 		}
-		if ch.New == nil {
-			continue
-		}
-		if ch.record != nil && len(ch.record.Made) == 0 {
+		if ch.New != nil && ch.record != nil && len(ch.record.Made) == 0 {
 			ch.record.Made = missing(filepath.Dir(ch.Path))
 		}
 		if ch.direct {
 			continue
 		}
-		if err := outfile.MakeFolder(ch.Path, 0o777); err != nil {
-			return exit.Failf(exit.Failed, "%v", err)
+		if ch.New != nil {
+			if err := outfile.MakeFolder(ch.Path, 0o777); err != nil {
+				return exit.Failf(exit.Failed, "%v", err)
+			}
 		}
 		files[i] = &outfile.File{Name: ch.Path, Edits: true, Inside: ch.Level == Project, Was: append([]byte{}, ch.Old...)}
 		if err := outfile.Settle(outfile.InUse{}, files[i]); err != nil {
@@ -235,7 +234,11 @@ func (in Installer) write(ch Change, file *outfile.File) error {
 	switch {
 	case ch.Unchanged():
 	case ch.New == nil:
-		if err := os.Remove(ch.Path); err != nil {
+		remove := func() error { return os.Remove(ch.Path) }
+		if !ch.direct {
+			remove = file.Remove
+		}
+		if err := remove(); err != nil {
 			return err
 		}
 		if r := in.record(ch.Path); r != nil {
