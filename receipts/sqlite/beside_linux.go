@@ -19,6 +19,8 @@ import (
 type (
 	opener  = func(tls *libc.TLS, path uintptr, flags, mode int32) int32 // a descriptor
 	remover = func(tls *libc.TLS, path uintptr) int32
+	chowner = func(tls *libc.TLS, fd int32, uid, gid uint32) int32
+	chmoder = func(tls *libc.TLS, fd int32, mode uint32) int32
 )
 
 // What SQLite brings.
@@ -56,8 +58,13 @@ var keepBeside = sync.OnceValue(func() error {
 		return err
 	}
 	plainOpen = *(*opener)(unsafe.Pointer(&struct{ uintptr }{old}))
-	if old, err = replace("unlink", removeBeside); err == nil {
-		plainRemove = *(*remover)(unsafe.Pointer(&struct{ uintptr }{old}))
+	if old, err = replace("unlink", removeBeside); err != nil {
+		return err
+	}
+	plainRemove = *(*remover)(unsafe.Pointer(&struct{ uintptr }{old}))
+	// SQLite gives what is beside a database the owner and the mode of what stands at the database's path then. openBeside knows whose the database is.
+	if _, err = replace("fchown", chowner(func(*libc.TLS, int32, uint32, uint32) int32 { return 0 })); err == nil {
+		_, err = replace("fchmod", chmoder(func(*libc.TLS, int32, uint32) int32 { return 0 }))
 	}
 	return err
 })
@@ -101,7 +108,12 @@ func openBeside(tls *libc.TLS, name uintptr, flags, mode int32) int32 {
 		fd, err := unix.Openat(dir, base, flag&^unix.O_CREAT, uint32(mode))
 		made := err == unix.ENOENT && flag&unix.O_CREAT != 0
 		if made {
-			fd, err = unix.Openat(dir, base, flag|unix.O_EXCL, uint32(mode))
+			if fd, err = unix.Openat(dir, base, flag|unix.O_EXCL, 0o600); err == nil {
+				if err = giveAway(path, fd); err != nil {
+					_ = unix.Unlinkat(dir, base, 0)
+					unix.Close(fd)
+				}
+			}
 		}
 		if err == nil && !made && os.Geteuid() == 0 {
 			if err = ofDatabase(path, fd); err != nil {
@@ -119,12 +131,36 @@ func openBeside(tls *libc.TLS, name uintptr, flags, mode int32) int32 {
 	}
 }
 
-// owners are those of the databases that SQLite has opened, by their paths, as they were held: what stands at a path later may be another file.
-var owners sync.Map // of int
+// giveAway gives a file that was just made, at a path beside a database, the owner and the mode of the database, where that is known.
+func giveAway(path string, fd int) error {
+	base, ok := baseOf(path)
+	if !ok {
+		return nil
+	}
+	if os.Geteuid() == 0 {
+		if err := unix.Fchown(fd, int(base.Uid), int(base.Gid)); err != nil {
+			return err
+		}
+	}
+	return unix.Fchmod(fd, base.Mode&0o777)
+}
+
+// owners are what is known of the databases that SQLite has opened, by their paths, as they were held: what stands at a path later may be another file.
+var owners sync.Map // of unix.Stat_t
+
+// baseOf returns what is known of the database of a file beside it.
+func baseOf(path string) (base unix.Stat_t, ok bool) {
+	v, ok := owners.Load(path[:strings.LastIndexByte(path, '-')])
+	if ok {
+		base = v.(unix.Stat_t)
+	}
+	return base, ok
+}
 
 // own notes whose the database is that is held as f, and that SQLite opens at path, whose links it resolves.
 func own(path string, f *os.File) error {
-	info, err := f.Stat()
+	var base unix.Stat_t
+	err := unix.Fstat(int(f.Fd()), &base)
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}
@@ -132,20 +168,20 @@ func own(path string, f *os.File) error {
 		path, err = filepath.EvalSymlinks(path)
 	}
 	if err == nil {
-		owners.Store(path, ownedBy(info))
+		owners.Store(path, base)
 	}
 	return err
 }
 
 // ofDatabase returns an error unless the file that is open as fd, at a path beside a database, is a regular one of the owner of that database, and has no other
-// name: SQLite, as root, gives it to an owner, and writes into it. The owner of the folder can move any file of root there that lies in another of its folders.
+// name: SQLite writes into it. The owner of the folder can move any file of root there that lies in another of its folders.
 func ofDatabase(path string, fd int) error {
 	var file unix.Stat_t
 	if err := unix.Fstat(fd, &file); err != nil {
 		return err
 	}
-	owner, known := owners.Load(path[:strings.LastIndexByte(path, '-')])
-	if file.Mode&unix.S_IFMT != unix.S_IFREG || file.Nlink != 1 || !known || int(file.Uid) != owner {
+	base, known := baseOf(path)
+	if file.Mode&unix.S_IFMT != unix.S_IFREG || file.Nlink != 1 || !known || file.Uid != base.Uid {
 		return unix.EACCES
 	}
 	return nil

@@ -112,3 +112,47 @@ func TestFilesOfRoot(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnerOfBeside has the owner of a store put a link to a file of root's in the place of the database, before SQLite makes, or opens, what it keeps beside
+// that: root, who asks, gives it to the owner of the database that was opened, with the mode of that.
+func TestOwnerOfBeside(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it takes root")
+	}
+	const user = 12345
+	for name, o := range map[string]Options{"existing": {Existing: true}, "read-only": {ReadOnly: true}} {
+		for _, there := range []bool{false, true} {
+			dir := t.TempDir()
+			path, victim := filepath.Join(dir, "receipts.db"), filepath.Join(t.TempDir(), "of-root")
+			makeStore(t, path)
+			err := errors.Join(os.Chown(dir, user, user), os.Chown(path, user, user), os.WriteFile(victim, nil, 0o666), os.Chmod(victim, 0o666))
+			if there {
+				err = errors.Join(err, os.WriteFile(path+"-wal", nil, 0o600), os.Chown(path+"-wal", user, user))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.between = exchange("compared", func() {
+				if err := errors.Join(os.Rename(path, path+".held"), os.Symlink(victim, path)); err != nil {
+					t.Error(err)
+				}
+			})
+			s, err := Open(ctx, path, o)
+			if err == nil {
+				_, _ = s.Audit(ctx)
+			}
+			beside, gerr := filepath.Glob(path + "-*")
+			if gerr != nil || len(beside) == 0 {
+				t.Errorf("%s, there %v: nothing is beside it: %v, %v", name, there, err, gerr)
+			}
+			for _, file := range beside {
+				if info, err := os.Lstat(file); err != nil || ownedBy(info) != user || info.Mode().Perm() != 0o600 {
+					t.Errorf("%s, there %v: %s is of user %d, %v: %v", name, there, filepath.Base(file), ownedBy(info), info.Mode(), err)
+				}
+			}
+			if s != nil {
+				s.Close()
+			}
+		}
+	}
+}

@@ -40,8 +40,8 @@ func Readable(dotGit string) error {
 	return nil
 }
 
-// foreign reports whether a part of a repository that says which programs git runs there may be another user's: the directory that dotGit is, or
-// names, the one that its worktrees share, the configuration in them. Of the owner of the .git alone git would not take it either: a copy of
+// foreign reports whether a part of a repository that says which programs git runs there may be another user's: the folder of dotGit, whose owner can put
+// any file of root's there, the directory that it is, or names, the one that its worktrees share, the configuration in them. Of the owner of the .git alone git would not take it either: a copy of
 // another user's worktree has a .git file that belongs to who copied it. Root may own a part of any repository.
 func foreign(dotGit string) bool {
 	theirs := func(path string) bool {
@@ -53,6 +53,9 @@ func foreign(dotGit string) bool {
 			if err != nil || regular.Owner(info) != 0 && regular.Owner(info) != os.Geteuid() {
 				return true
 			}
+			if info.IsDir() && info.Mode()&fs.ModeSticky != 0 && info.Mode().Perm()&0o002 != 0 { // anybody can put things there, as into /tmp
+				return true
+			}
 		}
 		return false
 	}
@@ -62,7 +65,7 @@ func foreign(dotGit string) bool {
 	}
 	common := cmp.Or(named(filepath.Join(dir, "commondir"), ""), dir)
 	return dir == "" || slices.ContainsFunc([]string{
-		dotGit, dir, filepath.Join(dir, "commondir"), filepath.Join(dir, "config.worktree"), common, filepath.Join(common, "config"),
+		filepath.Dir(dotGit), dotGit, dir, filepath.Join(dir, "commondir"), filepath.Join(dir, "config.worktree"), common, filepath.Join(common, "config"),
 	}, theirs)
 }
 
