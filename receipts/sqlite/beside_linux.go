@@ -96,14 +96,14 @@ func openBeside(tls *libc.TLS, name uintptr, flags, mode int32) int32 {
 		return failed(tls, unix.EACCES)
 	}
 	if !isBeside(path) {
-		return plainOpen(tls, name, flags, mode)
+		return plainOpen(tls, name, flags|unix.O_NONBLOCK, mode) // for a FIFO in the place of a database
 	}
 	dir, err := openFolder(path)
 	if err != nil {
 		return failed(tls, err)
 	}
 	defer unix.Close(dir)
-	base, flag := filepath.Base(path), int(flags)|unix.O_NOFOLLOW|unix.O_CLOEXEC
+	base, flag := filepath.Base(path), int(flags)|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK
 	for tries := 0; ; tries++ {
 		fd, err := unix.Openat(dir, base, flag&^unix.O_CREAT, uint32(mode))
 		made := err == unix.ENOENT && flag&unix.O_CREAT != 0

@@ -24,7 +24,7 @@
 // is not appended twice. A file at this path that is not a store
 // is refused and left unchanged.
 //
-// It is one package of up to 4,030 lines because records, projection, decisions and audits are read and
+// It is one package of up to 4,070 lines because records, projection, decisions and audits are read and
 // written in transactions of one connection, under one lock.
 package sqlite
 

@@ -501,7 +501,12 @@ type Pin struct {
 	At       time.Time     `json:"at"`
 	Matrix   receipts.Hash `json:"matrix"`
 	Files    []File        `json:"files"`
+
+	real string // Root without links, where its files were; empty in a pin that was loaded
 }
+
+// errExchanged says that a folder is not the one that was looked at.
+var errExchanged = errors.New("its folder was exchanged meanwhile")
 
 // A File is a file of a pin.
 type File struct {
@@ -529,7 +534,34 @@ func New(m plan.Matrix, worktree string, at time.Time, foreign func(plan.File) b
 			p.Files = append(p.Files, File{f.Name, f.Content, foreign != nil && foreign(f)})
 		}
 	}
-	return p, nil
+	return p, p.stand()
+}
+
+// stand returns an error unless the files of a pin are in its folder, which who owns the one above could exchange for that of another project.
+func (p *Pin) stand() (err error) {
+	if p.real, err = filepath.EvalSymlinks(p.Root); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(p.real)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, f := range p.Files {
+		if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
+			continue
+		}
+		file, err := root.OpenFile(filepath.FromSlash(f.Path), os.O_RDONLY|regular.OwnFlags, 0)
+		if err != nil {
+			continue // a link that leads out, or it is gone
+		}
+		now, err := io.ReadAll(io.LimitReader(file, int64(len(f.Content))+1))
+		file.Close()
+		if err != nil || !bytes.Equal(now, f.Content) {
+			return fmt.Errorf("%s: %w, or the file was edited", f.Path, errExchanged)
+		}
+	}
+	return nil
 }
 
 // baseline is the pin as a baseline.
@@ -689,6 +721,9 @@ func (p *Pin) Save() (string, error) {
 	kept := *p
 	if kept.Root, err = filepath.EvalSymlinks(p.Root); err != nil {
 		return "", err
+	}
+	if p.real != "" && (kept.Root != p.real || file != fileOf(filepath.Dir(filepath.Dir(filepath.Dir(file))), p.real)) {
+		return "", errExchanged
 	}
 	b, err := json.MarshalIndent(kept, "", "  ")
 	if err != nil {

@@ -327,7 +327,7 @@ func TestOtherPin(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, m, "", "changed", "routing.toml is not in it")
-	pin.Root = filepath.Join(dir, "other")
+	pin.Root, pin.real = filepath.Join(dir, "other"), ""
 	sh(t, dir, "mkdir other")
 	other, err := pin.Save()
 	if err != nil {
@@ -684,6 +684,28 @@ func TestPinAndLinks(t *testing.T) {
 	sh(t, filepath.Dir(dir), "ln -sfn "+dir+".copy "+other)
 	if p, err := Load(other); p != nil || err != nil || IsPinned(other) {
 		t.Errorf("after its pin was removed: %v, %v, pinned %v", p, err, IsPinned(other))
+	}
+}
+
+// TestPinExchanged has somebody put another project in the place of the one that is pinned, before and after its files were looked at.
+func TestPinExchanged(t *testing.T) {
+	dir, m := project(t, true)
+	loaded := load(t, m, nil)
+	exchange := func() {
+		sh(t, filepath.Dir(dir), "mv "+dir+" "+dir+"-away && mkdir "+dir+" && echo '# weak' >"+dir+"/routing.toml")
+	}
+	pin, err := New(loaded, "", time.Now(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, filepath.Dir(dir), "mkdir -p elsewhere && mv "+dir+" "+dir+"-real && ln -s elsewhere "+dir)
+	if file, err := pin.Save(); !errors.Is(err, errExchanged) {
+		t.Errorf("saved in %s: %v", file, err)
+	}
+	sh(t, filepath.Dir(dir), "rm "+dir+" && mv "+dir+"-real "+dir)
+	exchange()
+	if _, err := New(loaded, "", time.Now(), nil); !errors.Is(err, errExchanged) {
+		t.Errorf("made of another project's folder: %v", err)
 	}
 }
 

@@ -163,12 +163,23 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	q.root = dir
 	var m *routing.Matrix
 	var findings diag.List
-	if rev == "" {
-		m, findings, err = project.LoadMatrix(dir, o.Routing)
-	} else {
-		q.commit, m, findings, err = project.LoadMatrixOf(ctx, rev, dir, o.Routing)
-		if q.commit == nil {
-			return nil, NoCommit(ctx, "--tree", dir, rev, err)
+	load := func() error {
+		if rev == "" {
+			m, findings, err = project.LoadMatrix(dir, o.Routing)
+			return nil
+		}
+		if q.commit, m, findings, err = project.LoadMatrixOf(ctx, rev, dir, o.Routing); q.commit == nil {
+			return NoCommit(ctx, "--tree", dir, rev, err)
+		}
+		return nil
+	}
+	if err := load(); err != nil {
+		return nil, err
+	}
+	if real, lerr := filepath.EvalSymlinks(dir); errors.Is(err, routing.ErrNotFound) && o.Routing == "" && lerr == nil && real != dir {
+		dir, q.root = real, real // by whatever link the caller is here: the files are those of the real folder, and so are the rules
+		if err := load(); err != nil {
+			return nil, err
 		}
 	}
 	lacks := err == nil && rev != "" && project.IsAbsent(m)
