@@ -537,6 +537,33 @@ func New(m plan.Matrix, worktree string, at time.Time, foreign func(plan.File) b
 	return p, p.stand()
 }
 
+// Here returns an error unless the folder of a pin that was just made is the working directory of this process, or above it: that stays the folder where the
+// caller is, whatever comes to stand at its path.
+func (p *Pin) Here() error {
+	wd, err := os.Getwd()
+	if err == nil {
+		wd, err = filepath.EvalSymlinks(wd)
+	}
+	if err != nil {
+		return err
+	}
+	up := "."
+	for at := wd; at != p.real; at = filepath.Dir(at) {
+		if at == filepath.Dir(at) {
+			return fmt.Errorf("%s is not in %s: go there, and run this again", wd, p.real)
+		}
+		up = filepath.Join(up, "..")
+	}
+	here, err := os.Stat(up)
+	if err != nil {
+		return err
+	}
+	if there, err := os.Lstat(p.real); err != nil || !os.SameFile(here, there) {
+		return errExchanged
+	}
+	return nil
+}
+
 // stand returns an error unless the files of a pin are in its folder, which who owns the one above could exchange for that of another project.
 func (p *Pin) stand() (err error) {
 	if p.real, err = filepath.EvalSymlinks(p.Root); err != nil {

@@ -698,9 +698,21 @@ func TestPinExchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Chdir(dir)
+	if err := pin.Here(); err != nil {
+		t.Error(err)
+	}
 	sh(t, filepath.Dir(dir), "mkdir -p elsewhere && mv "+dir+" "+dir+"-real && ln -s elsewhere "+dir)
 	if file, err := pin.Save(); !errors.Is(err, errExchanged) {
 		t.Errorf("saved in %s: %v", file, err)
+	}
+	sh(t, filepath.Dir(dir), "rm "+dir+" && mv "+dir+"-real "+dir)
+	sh(t, filepath.Dir(dir), "cp -a "+dir+" "+dir+"-copy && mv "+dir+" "+dir+"-real && ln -s "+dir+"-copy "+dir)
+	if pin, err = New(loaded, "", time.Now(), nil); err == nil {
+		err = pin.Here()
+	}
+	if err == nil {
+		t.Error("made of the same files of another project")
 	}
 	sh(t, filepath.Dir(dir), "rm "+dir+" && mv "+dir+"-real "+dir)
 	exchange()

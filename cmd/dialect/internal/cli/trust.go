@@ -129,8 +129,11 @@ func (f *trustFlags) trust(u *ui) error {
 		}
 	}
 	pin, err := policy.New(pm, worktree, time.Now(), func(f plan.File) bool { return project.Foreign(m.Root, f) })
+	if err == nil && f.routing == "" {
+		err = pin.Here()
+	}
 	if err != nil {
-		return exit.Failf(exit.Failed, "%v", err)
+		return exit.Failf(exit.Failed, "nothing was pinned: %v", err)
 	}
 	file, err := pin.Save()
 	if err != nil {
