@@ -292,7 +292,7 @@ func TestTrust(t *testing.T) {
 	if err := os.WriteFile(path, []byte("# none\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	pin, err := policy.New(plan.Matrix{Root: root, Path: path, SHA256: strings.Repeat("ab", 32), Files: []plan.File{{Path: path, Name: "routing.toml"}}}, "", noon.Time, nil)
+	pin, err := policy.New(plan.Matrix{Root: root, Path: path, SHA256: strings.Repeat("ab", 32), Files: []plan.File{{Path: path, Name: "routing.toml", Content: []byte("# none\n")}}}, "", noon.Time, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
