@@ -35,6 +35,7 @@ var reasons = map[string]string{
 	"golang.org/x/sys":                                  "system calls: processes, namespaces, files opened without following links",
 	"golang.org/x/term":                                 "the size and mode of a terminal",
 	"golang.org/x/text":                                 "the width of characters on a terminal",
+	"modernc.org/libc":                                  "what SQLite is made of: its calls of the system that make and remove files beside a store are replaced",
 	"modernc.org/sqlite":                                "the store of receipts, without cgo",
 	"mvdan.cc/sh/v3":                                    "what a command line of an agent is about to do with git",
 }
