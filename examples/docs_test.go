@@ -93,14 +93,14 @@ const released = "it needs a release: TestInstall checks the sums of archives, a
 
 // notRun are the commands of `sh` blocks, which show no output, and why no test here runs them.
 var notRun = map[string]string{
-	"dialect receipts keygen boss boss.key >boss.pub":                                                                                      keyed,
-	"runuser -u agent -- dialect run --json --key-fd 3 quality.dlct 3< <(cat boss.key) >run.json":                                          keyed,
-	"test ! -e new.txt && jq -ej .checkpoint run.json >new.txt && { test -e checkpoint.txt || cp new.txt checkpoint.txt; } &&":             keyed,
-	"dialect receipts audit --since checkpoint.txt --since new.txt && mv new.txt checkpoint.txt &&":                                        keyed,
-	"dialect verify --require quality --base 3d5c0b64dec3d72ae4ee8c01eb38a2fbc27a6a5e --key boss.pub --level L1 --since checkpoint.txt &&": keyed,
-	"dialect consume g-8fc71b27dd92 --require quality --base 3d5c0b64dec3d72ae4ee8c01eb38a2fbc27a6a5e --key boss.pub --level L1 --since checkpoint.txt --ledger spent.db":                  keyed,
-	"dialect receipts export --bundle g-8fc71b27dd92 >proof.json":                                                                          keyed,
-	"go install github.com/command-dialect/dialect/cmd/dialect@latest github.com/command-dialect/dialect/cmd/dialect/dialect-mcp@latest":   "it needs the network: TestInstall installs the same from a proxy of its own",
+	"dialect receipts keygen boss boss.key >boss.pub":                                                                                                                     keyed,
+	"runuser -u agent -- dialect run --json --key-fd 3 quality.dlct 3< <(cat boss.key) >run.json":                                                                         keyed,
+	"test ! -e new.txt && jq -ej .checkpoint run.json >new.txt && { test -e checkpoint.txt || cp new.txt checkpoint.txt; } &&":                                            keyed,
+	"dialect receipts audit --since checkpoint.txt --since new.txt && mv new.txt checkpoint.txt &&":                                                                       keyed,
+	"dialect verify --require quality --base 3d5c0b64dec3d72ae4ee8c01eb38a2fbc27a6a5e --key boss.pub --level L1 --since checkpoint.txt &&":                                keyed,
+	"dialect consume g-8fc71b27dd92 --require quality --base 3d5c0b64dec3d72ae4ee8c01eb38a2fbc27a6a5e --key boss.pub --level L1 --since checkpoint.txt --ledger spent.db": keyed,
+	"dialect receipts export --bundle g-8fc71b27dd92 >proof.json":                                                                                                         keyed,
+	"go install github.com/command-dialect/dialect/cmd/dialect@latest github.com/command-dialect/dialect/cmd/dialect/dialect-mcp@latest":                                  "it needs the network: TestInstall installs the same from a proxy of its own",
 	"sudo make install": "it writes outside of this tree: TestInstall has a place of its own",
 	"make build && ./bin/dialect run examples/go/quality.dlct":                                                                "it writes into this tree: TestInstall runs it in a copy",
 	"grep ' dialect_TAG_linux_amd64.tar.gz$' SHA256SUMS | sha256sum --check":                                                  released,
