@@ -78,7 +78,7 @@ func isBeside(path string) bool {
 // somebody else wrote that (https://www.sqlite.org/fileformat.html#the_rollback_journal).
 func isSuper(path string) bool {
 	i := len(path) - len("-mj012345678")
-	return i >= 0 && path[i:i+3] == "-mj"
+	return i >= 0 && path[i:i+3] == "-mj" && strings.Trim(path[i+3:], "0123456789abcdefABCDEF") == ""
 }
 
 // failed tells SQLite of an error.
