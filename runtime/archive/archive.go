@@ -275,10 +275,14 @@ func (a Archive) TryRoom(size int) error {
 	}
 	defer r.Close()
 	name, err := blob.TempIn(r, make([]byte, size), 0o600) // a run that begins meanwhile sees no stranger
-	if err == nil {
-		err = r.Remove(name)
+	if err != nil {
+		return err
 	}
-	return err
+	f, err := r.OpenFile(name, os.O_WRONLY, 0)
+	if err == nil {
+		err = errors.Join(f.Sync(), f.Close()) // some file systems say only then that there is no room
+	}
+	return errors.Join(err, r.Remove(name))
 }
 
 // FolderOf returns the [Folder] of a project that the store at a path is in: as a file of its folder of
